@@ -224,7 +224,7 @@ func orderCases(s *suite) {
 	}
 }
 
-// partitionCase looks at what places that are asked for make certain: the elements there, and which ones come before
+// partitionCase outputs only what the requested positions determine: the elements there, and which elements come before
 // the last of them.
 func partitionCase(s *suite, dtype ir.DType, kth []int) {
 	for _, descending := range []bool{false, true} {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// program is a short form for writing programs by hand; a mistake in one is a mistake in this package and panics.
+// program is a shorthand for writing programs by hand; a mistake in one is a mistake in this package and panics.
 type program struct{ *ir.Program }
 
 func newProgram(name string) program { return program{ir.New(name)} }
@@ -51,7 +51,7 @@ func (d *draft) run(p *ir.Program, inputs ...reference.Value) {
 
 func scanCases(s *suite) {
 	for _, dtype := range []ir.DType{ir.Float32, ir.BFloat16, ir.Float64, ir.Int32} {
-		body := newProgram("running sum") // (sum, x, offset) -> sum + x + offset; y is the new sum and x as it came
+		body := newProgram("running sum") // (sum, x, offset) -> sum + x + offset; y is the new sum, and x unchanged
 		carry, x, offset := body.in(dtype, 3), body.in(dtype, 3), body.in(dtype)
 		sum := body.op(ir.Add, nil, body.op(ir.Add, nil, carry, x), body.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{3}}, offset))
 		body.out(sum, sum, x)
@@ -63,7 +63,7 @@ func scanCases(s *suite) {
 			}
 		}
 	}
-	swap := newProgram("swap") // carries change places: neither may overwrite the other
+	swap := newProgram("swap") // carries exchange places: neither may overwrite the other
 	a, b := swap.in(ir.Float32, 2, 3), swap.in(ir.Float32, 2, 3)
 	swap.out(b, swap.op(ir.Add, nil, a, b), a, a)
 	d := s.new(ir.Scan, "swapped carries").withinWhole(8)
@@ -75,7 +75,7 @@ func scanCases(s *suite) {
 	d = s.new(ir.Scan, "map").within(8)
 	d.add(ir.ScanAttrs{Body: mapped.Program, Length: 3, Xs: 1}, d.normal(ir.Float32, 3, 4))
 
-	kept := newProgram("kept") // the carry never changes; a constant is handed out
+	kept := newProgram("kept") // the carry never changes; a constant is returned
 	carry, constant := kept.in(ir.Int64), kept.in(ir.Bool, 2)
 	kept.out(carry, constant)
 	d = s.new(ir.Scan, "unchanged carry")

@@ -66,7 +66,7 @@ func UnaryDomains() map[ir.Op]func(x float64) float64 {
 
 func triple(x float64) float64 { return 3 * x }
 
-// absolute lists ops whose results near a zero crossing lose digits whatever the algorithm, in single precision or as a
+// absolute lists ops whose results near a zero crossing lose digits with any algorithm, in single precision or as a
 // quotient of rounded parts, or lose them in their decomposition; their error is measured against 1.
 var absolute = map[ir.Op]bool{ir.Lgamma: true, ir.Sin: true, ir.Cos: true, ir.Tan: true, ir.Acos: true, ir.Gelu: true, ir.GeluGrad: true}
 
@@ -105,8 +105,8 @@ func (d *draft) domain(dtype ir.DType, shape ir.Shape, f func(float64) float64) 
 	})
 }
 
-// specialOperand adds special numbers, save those at which an op has a pole whose sign or size is not agreed on: sines
-// of numbers too large for single-precision range reduction, and the gamma function at its poles.
+// specialOperand adds special numbers, except those at which an op has a pole whose sign or size is not agreed on:
+// sines of numbers too large for single-precision range reduction, and the gamma function at its poles.
 func (d *draft) specialOperand(op ir.Op, v reference.Value) reference.Value {
 	w := d.specials(v)
 	for i, x := range w.F {
@@ -158,7 +158,7 @@ func binaryCases(s *suite) {
 	}
 }
 
-// shifted rotates the elements, so that special numbers meet all sorts of partners.
+// shifted rotates the elements, so that special numbers are combined with all kinds of partners.
 func (d *draft) shifted(v reference.Value) reference.Value {
 	w := v.Clone()
 	for i := range w.F {

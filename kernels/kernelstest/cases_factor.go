@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// factorCases has what a definition of a few operations computes: factors of single numbers, and divisions by
-// triangles. Backends with kernels test their factors of larger matrices by multiplying them.
+// factorCases has factorizations that a definition of a few operations computes: factors of single numbers, and
+// divisions by triangles. Backends with kernels test their factors of larger matrices by multiplying them.
 func factorCases(s *suite) {
 	for _, dtype := range []ir.DType{ir.Float32, ir.Float64} {
 		single := ir.Shape{5, 1, 1}
@@ -53,7 +53,7 @@ func triangleDefinition(kind ir.Factorization, dtype ir.DType, a, b ir.Shape) *i
 	return p.out(p.ops(ir.Eliminate, nil, triangle, y)[0])
 }
 
-// dominated returns matrices with four on the diagonal and little beside it.
+// dominated returns matrices with four on the diagonal and small numbers elsewhere.
 func (d *draft) dominated(dtype ir.DType, shape ir.Shape) reference.Value {
 	n := shape[len(shape)-1]
 	return value(dtype, shape, func(i int) float64 {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// groupsOf are groups of n replicas in which some of them meet, not in the order of their numbers.
+// groupsOf are ways to divide n replicas into groups, not in the order of their numbers.
 func groupsOf(n int) [][][]int {
 	switch n {
 	case 1:

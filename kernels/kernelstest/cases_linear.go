@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// eliminateCases has matrices with which the solution grows by little more than their size: four times the unit matrix,
-// its rows in another order, plus random numbers.
+// eliminateCases has matrices for which the solution grows little more than their size: four times the identity matrix,
+// with its rows in another order, plus random numbers.
 func eliminateCases(s *suite) {
 	for _, dtype := range floats {
 		for _, c := range []struct{ a, b ir.Shape }{
@@ -25,7 +25,7 @@ func eliminateCases(s *suite) {
 	}
 }
 
-// regular returns matrices far from singular ones, the largest elements of whose columns are not on the diagonal.
+// regular returns matrices far from singular, in which the largest elements of the columns are not on the diagonal.
 func (d *draft) regular(dtype ir.DType, shape ir.Shape) reference.Value {
 	n := shape[len(shape)-1]
 	order := d.rng.Perm(n)

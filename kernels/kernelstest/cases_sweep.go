@@ -47,8 +47,8 @@ func sizes(dtype ir.DType, step int) []float64 {
 	return list
 }
 
-// sweep returns the numbers of all sizes that an op is defined for: where it overflows it does so far from the limit,
-// and sines stay where single precision still has a phase.
+// sweep returns the numbers of all sizes that an op is defined for. An op that overflows does so far from the limit,
+// and arguments of sines stay where single precision still has a phase.
 func sweep(dtype ir.DType, op ir.Op) reference.Value {
 	var list []float64
 	for _, x := range sizes(dtype, 1) {

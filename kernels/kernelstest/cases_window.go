@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// results runs one op of the case's operands in the reference and rounds what it gives, for operands that are
-// themselves results (the y of a gradient).
+// results runs one op on operands of the case in the reference and rounds its results, for operands that are themselves
+// results (the y of a gradient).
 func (d *draft) results(op ir.Op, attrs ir.Attrs, inputs ...reference.Value) []reference.Value {
 	s := &suite{}
 	f := s.new(op, "operand of %s", d.Name)

@@ -30,7 +30,7 @@ func (r runner) decomposed(t *testing.T) {
 	}
 }
 
-// RandomPrograms is the number of random programs that Run checks; with -short it takes one of ten.
+// RandomPrograms is the number of random programs that Run checks; with -short it checks one in ten.
 const RandomPrograms = 500
 
 func (r runner) random(t *testing.T) {
@@ -48,7 +48,7 @@ func (r runner) random(t *testing.T) {
 	}
 }
 
-// inPlace runs a program once with buffers for all outputs, and then letting outputs replace inputs: the bits must be
+// inPlace runs a program once with buffers for all outputs, and once with outputs replacing inputs: the bits must be
 // the same, and inputs that nothing replaces unchanged.
 func (r runner) inPlace(t *testing.T, p *ir.Program, inputs []reference.Value) {
 	t.Helper()
@@ -296,8 +296,8 @@ func (r runner) badIndices(t *testing.T) {
 	}
 }
 
-// notFinite: a number that is not finite where a program looks for such is an error that names the layer, what was
-// looked at and where the first one is, and the run changes no variable; in a loop it is the place within the step.
+// notFinite: if a checked number is not finite, the error names the layer, the checked value and the position of the
+// first such number, and the run changes no variable; in a loop it is the position within the step.
 func (r runner) notFinite(t *testing.T) {
 	shape := ir.Shape{40, 50}
 	look := func(p program, x ir.Value) ir.Value {
@@ -364,7 +364,7 @@ func (r runner) findsNotFinite(t *testing.T, p program, dtype ir.DType, special 
 	}
 }
 
-// keepsVariable runs a program whose run fails, and sees that its first input, a variable, stays what it was.
+// keepsVariable runs a program that fails, and checks that its first input, a variable, is unchanged.
 func (r runner) keepsVariable(t *testing.T, p *ir.Program, inputs []reference.Value) error {
 	e, err := kernels.Load(r.backend, p, r.device)
 	require.NoError(t, err)

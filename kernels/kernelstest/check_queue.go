@@ -68,7 +68,7 @@ func (c *counting) counted() float64 {
 	return v.F[0]
 }
 
-// order: work that touches one buffer happens in the order of the calls, whoever waits for it or not.
+// order: operations on one buffer happen in the order of the calls, whether anybody waits for them or not.
 func (r runner) order(t *testing.T) {
 	c := r.counting(t)
 	copied, err := r.garbage(ir.Type{DType: ir.Float32, Shape: ir.Shape{3}})

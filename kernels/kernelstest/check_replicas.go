@@ -289,7 +289,7 @@ func sumOfRowsInputs(n int, index func(replica int) float64) [][]reference.Value
 }
 
 // replicaFailure: when one replica fails, the others return its error instead of waiting for it, and with other
-// communicators all goes on.
+// communicators everything works again.
 func (r runner) replicaFailure(t *testing.T, devices []kernels.Device, comms []kernels.Communicator) {
 	n := len(devices)
 	g := r.team(t, devices, comms, sumOfRows(n).Program)
@@ -309,7 +309,7 @@ func (r runner) replicaFailure(t *testing.T, devices []kernels.Device, comms []k
 	}
 }
 
-// recovers checks that communicators that have failed stay so, and that runs work again with others, which it returns.
+// recovers checks that failed communicators stay failed, and that runs work again with others, which it returns.
 func (g team) recovers(t *testing.T, r runner, devices []kernels.Device, comms []kernels.Communicator) []kernels.Communicator {
 	t.Helper()
 	inputs := sumOfRowsInputs(len(comms), func(int) float64 { return 1 })

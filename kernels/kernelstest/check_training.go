@@ -59,7 +59,7 @@ func trainingStep(p program, d *draft) []reference.Value {
 	return inputs
 }
 
-// number is the place of a value among the inputs.
+// number is the index of a value among the inputs.
 func (p program) number(v ir.Value) int {
 	for i, in := range p.Inputs {
 		if in.Value == v {

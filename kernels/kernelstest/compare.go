@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// precision is the distance between 1 and the next number of a floating point type, 0 for others. Below the least
-// normal number a backend may lose digits or flush to zero.
+// precision is the distance between 1 and the next larger number of a floating point type, 0 for others. Below the
+// smallest normal number a backend may lose digits or flush to zero.
 func precision(d ir.DType) float64 {
 	if !d.IsFloat() {
 		return 0
@@ -17,9 +17,10 @@ func precision(d ir.DType) float64 {
 	return math.Ldexp(1, 1-d.Digits())
 }
 
-// Compare returns an error that names the worst element when got is not want within the tolerance: units of the type's
-// precision times the expected number, or times the largest finite one of the tensor (at least 1) with whole set.
-// Numbers are rounded to the element type first. NaN equals only NaN; infinities, integers and bools must be equal.
+// Compare returns an error that names the worst element if got differs from want by more than the tolerance: units of
+// the type's precision times the expected number, or, with whole set, times the largest finite number of the tensor (at
+// least 1). Numbers are rounded to the element type first. NaN equals only NaN; infinities, integers and bools must be
+// equal.
 func Compare(got, want reference.Value, units float64, whole bool) error {
 	if !got.Type.Equal(want.Type) {
 		return fmt.Errorf("got type %v, want %v", got.Type, want.Type)

@@ -9,10 +9,10 @@ import (
 )
 
 // RandomProgram returns a valid program of elementwise, reduction, shape, contraction and softmax ops, with inputs,
-// made from a seed. It is food for fusion and memory planning: values are used several times or never, some outputs
+// made from a seed. It exercises fusion and memory planning: values are used several times or never, some outputs
 // replace inputs, float32 and int32 mix. Its ops keep numbers and their errors small, so that outputs agree with the
-// reference within 2^13 units of the precision, measured against the largest number of the output; comparisons are made
-// only between numbers that are exact.
+// reference within 2^13 units of the precision, measured against the largest number of the output. Only exact numbers
+// are compared.
 func RandomProgram(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	g := &grower{program: newProgram(fmt.Sprintf("random %d", seed)), rng: rng}
@@ -66,7 +66,7 @@ func (g *grower) keep(exact bool, values ...ir.Value) {
 	}
 }
 
-// pick returns a value, a recent one more often.
+// pick returns a value, more often a recent one.
 func (g *grower) pick() ir.Value {
 	n := len(g.values)
 	if g.rng.IntN(2) == 0 {
@@ -205,7 +205,7 @@ func (g *grower) reduce(v ir.Value, integer bool) {
 	g.keep(integer || kind != ir.Sum && g.exact[v], r)
 }
 
-// contract adds a product of v with one of its kin, or a softmax.
+// contract adds a product of v with a value of matching shape, or a softmax.
 func (g *grower) contract(v ir.Value) {
 	s := g.Type(v).Shape
 	if len(s) == 0 {

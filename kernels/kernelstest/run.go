@@ -18,8 +18,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Run runs the suite on one device of a backend. GOKERAS_TEST_SHARD, "2/8" say, is for several processes, each of which
-// runs a part: of 8 this one is number 2, counted from 0.
+// Run runs the suite on one device of a backend. GOKERAS_TEST_SHARD divides the suite among processes: with "2/8", this
+// process runs part 2 of 8, counted from 0.
 func Run(t *testing.T, backend kernels.Backend, device kernels.Device) {
 	require.NoError(t, backend.Open(device))
 	part, parts := shard(t)
@@ -57,7 +57,7 @@ func shard(t *testing.T) (part, parts int) {
 	return part, parts
 }
 
-// RunReplicas runs the part of the suite that is about several replicas.
+// RunReplicas runs the part of the suite that tests several replicas.
 func RunReplicas(t *testing.T, backend kernels.Backend, device kernels.Device) {
 	require.NoError(t, backend.Open(device))
 	runner{backend: backend, device: device}.replicas(t)
@@ -70,7 +70,7 @@ type runner struct {
 	part, parts int // of the suite, that this process runs; see [Run]
 }
 
-// mine reports whether this process runs the case of a number.
+// mine reports whether this process runs case number i.
 func (r runner) mine(i int) bool { return r.parts == 0 || i%r.parts == r.part }
 
 // runContext bounds every run, so that a lost replica fails a test instead of hanging it.
@@ -80,7 +80,8 @@ func runContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// refuses reports whether the program has a type that the backend says it does not have. It must then say so itself.
+// refuses reports whether the program has a type that the backend does not support. The backend must then return that
+// error itself.
 func (r runner) refuses(t *testing.T, p *ir.Program) bool {
 	typed, ok := r.backend.(kernels.Typed)
 	if !ok || kernels.CheckTypes(r.device.Kind, p, typed.HasType) == nil {
@@ -200,7 +201,7 @@ func (r runner) upload(values []reference.Value) ([]kernels.Buffer, error) {
 	return buffers, nil
 }
 
-// garbage returns a buffer filled with ones bits, which are NaN, true-like and -1.
+// garbage returns a buffer with all bits set, which are NaN, true-like and -1.
 func (r runner) garbage(t ir.Type) (kernels.Buffer, error) {
 	b, err := r.backend.NewBuffer(r.device, t)
 	if err != nil {

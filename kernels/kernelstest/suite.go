@@ -23,8 +23,8 @@ type Case struct {
 	// Units is the allowed error of floating point results, in units of the type's precision (2^-10, 2^-7, 2^-23,
 	// 2^-52) times the expected number; 0 asks for equality.
 	Units float64
-	// Whole measures errors against the largest number of the result instead (and at least 1), as befits sums of terms
-	// that may cancel.
+	// Whole measures errors against the largest number of the result instead (and at least 1), for sums of terms that
+	// may cancel.
 	Whole bool
 }
 
@@ -66,7 +66,7 @@ func Selected() []Case {
 	return out
 }
 
-// better reports whether a case says more about its op than another: it works on floats, on more numbers.
+// better reports whether a case tests its op better than another: on floats, on more numbers.
 func better(c, than Case) bool {
 	if f, g := floats32(c), floats32(than); f != g {
 		return f
