@@ -118,8 +118,7 @@ func (s VariableSpec) check() error {
 // Spec returns what the variable was created from.
 func (v *Variable) Spec() VariableSpec { return v.spec }
 
-// Trainable reports whether training may change the variable: it was not made Frozen, and SetTrainable has not fixed it
-// since.
+// Trainable reports whether training may change the variable: it was not made Frozen, nor fixed by SetTrainable since.
 func (v *Variable) Trainable() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -134,8 +133,7 @@ func (v *Variable) SetTrainable(trainable bool) {
 	v.fixed = !trainable
 }
 
-// PlaceLike gives the variable to the strategy of another one, with its seed. If the other has none yet, it does
-// nothing.
+// PlaceLike gives the variable to the strategy of another one, if that has one yet, with its seed.
 func (v *Variable) PlaceLike(other *Variable) error {
 	other.mu.Lock()
 	s, seed := other.strategy, other.seed
@@ -336,8 +334,7 @@ func (v *Variable) write(a kernels.Array) error {
 	return nil
 }
 
-// sharers returns the number of replicas that have copies, of which this process has some, and the number of its first
-// one.
+// sharers returns the number of replicas with copies, of which this process has some, and the number of its first one.
 func (v *Variable) sharers(copies int) (n, start int) {
 	if at := v.strategy.Placement(); at.Group != nil {
 		return at.Total, at.First
