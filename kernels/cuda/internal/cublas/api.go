@@ -81,7 +81,7 @@ type API interface {
 	Close() error
 }
 
-// view is a matrix as the library sees it: in columns that lie beside each other.
+// view is a matrix as the library sees it: in contiguous columns.
 type view struct {
 	transposed    bool
 	rows, columns int64

@@ -1,2 +1,2 @@
-// Package cublas multiplies matrices with NVIDIA's library cuBLASLt, where a machine has it. Nothing needs it.
+// Package cublas multiplies matrices with NVIDIA's library cuBLASLt, if a machine has it. It is optional.
 package cublas

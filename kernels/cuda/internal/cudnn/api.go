@@ -2,7 +2,7 @@ package cudnn
 
 import "fmt"
 
-// Status is what the library's calls return, cudnnStatus_t. Its numbers differ between versions, but for 0.
+// Status is what the library's calls return, cudnnStatus_t. Its numbers differ between versions, except 0.
 type Status int32
 
 // Error is a call that failed.

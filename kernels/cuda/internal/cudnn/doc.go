@@ -1,2 +1,2 @@
-// Package cudnn convolves with NVIDIA's library cuDNN, of version 8 or 9, where a machine has it. Nothing needs it.
+// Package cudnn computes convolutions with NVIDIA's library cuDNN, version 8 or 9, if a machine has it. It is optional.
 package cudnn

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The library is called by what its header calls the backend: descriptors with attributes, which stayed the same from
-// version 8 to 9. The calls of one function for each kind of convolution are older, do not know these paddings, and are
-// being taken away.
+// The library is called through its backend interface: descriptors with attributes, which are the same in versions 8
+// and 9. The older interface, with one function for each kind of convolution, does not support these paddings, and is
+// being removed.
 
 // library is libcudnn, with a handle for the device of a context.
 type library struct {
@@ -119,7 +119,7 @@ func (l *library) Prepare(p Problem) (Convolution, error) {
 	return c, nil
 }
 
-// Run allocates nothing where the addresses are those of the run before.
+// Run allocates nothing if the addresses are those of the run before.
 func (c *convolution) Run(at Places, stream uint64) error {
 	if c.pack == 0 || c.at != at {
 		if err := c.bind(at); err != nil {

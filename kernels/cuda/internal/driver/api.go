@@ -34,7 +34,7 @@ type Handle uint64
 // Address is a place in a device's memory.
 type Address uint64
 
-// SharedMemory stands for memory of a device in other processes, CUipcMemHandle.
+// SharedMemory identifies memory of a device in other processes, CUipcMemHandle.
 type SharedMemory [64]byte
 
 // Device attributes.
@@ -64,8 +64,8 @@ type Config struct {
 	Stream Handle
 }
 
-// API is the driver. Calls that work on a context want it current on the thread; see [Device]. All may be called by
-// many threads.
+// API is the driver. Calls that work on a context need it to be current on the thread; see [Device]. All may be called
+// by many threads.
 type API interface {
 	Init() Result
 	Version() (int, Result)

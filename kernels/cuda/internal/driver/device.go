@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// MinimumVersion is that of the oldest driver that is used, as the driver counts: 11.4, which has pools of memory and
-// cuGraphInstantiateWithFlags.
+// MinimumVersion is the version of the oldest supported driver, as the driver counts: 11.4, which has pools of memory
+// and cuGraphInstantiateWithFlags.
 const MinimumVersion = 11040
 
 // MinimumCapability is the oldest architecture, as major·10+minor: Turing.
@@ -35,8 +35,8 @@ type Device struct {
 	Order sync.Mutex
 }
 
-// Fatal are the results after which a device, or this process's context on it, does not work any more: it fell off the
-// bus, its memory is broken, or a kernel has failed.
+// Fatal are the results after which a device, or this process's context on it, no longer works: it fell off the bus,
+// its memory is broken, or a kernel has failed.
 var Fatal = []Result{DeviceUnavailable, 214, 220, IllegalAddress, 710, 714, 715, 716, 717, 718, LaunchFailed, 999}
 
 // Check makes an error of a result.
@@ -148,7 +148,7 @@ func NewDevice(api API, index int) (*Device, error) {
 	return d, nil
 }
 
-// Close gives the device back. What is on it is lost.
+// Close releases the device. Its contents are lost.
 func (d *Device) Close() error {
 	if err := d.Enter(); err != nil {
 		return err

@@ -1,14 +1,14 @@
 package driver
 
-// TensorMap is a matrix in a device's memory, or a batch of them, as kernels know it that copy parts of it, boxes, in
+// TensorMap describes a matrix in a device's memory, or a batch of them, to kernels that copy parts of it, boxes, in
 // bulk: CUtensorMap. It depends on the address.
 type TensorMap [TensorMapWords]uint64
 
 // TensorMapWords is how many words of 64 bits a TensorMap has.
 const TensorMapWords = 16
 
-// Tiled describes a TensorMap of elements of 16 bits. Lists begin with what is fastest in memory. Where a box lies
-// partly outside of the matrix, its elements there are 0.
+// Tiled describes a TensorMap of 16-bit elements. Lists begin with the axis that is fastest in memory. Elements of a
+// box outside of the matrix are 0.
 type Tiled struct {
 	BFloat16 bool // else float16
 	Rank     int  // 2, or 3 for a batch

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Variable names the environment's variable for the folder; "off" is none.
+// Variable is the environment variable for the folder; "off" means none.
 const Variable = "GOKERAS_CUDA_CACHE"
 
 // The limits of the folder and of one file, in bytes.
@@ -27,14 +27,14 @@ const (
 	fresh  = ".new-" // begins the names of files that are being written
 )
 
-// Folder is where files are kept. A nil one keeps nothing.
+// Folder is where files are stored. A nil one stores nothing.
 type Folder struct {
 	path  string
 	limit int64
 }
 
-// Open returns the folder that the environment names, or one in the user's folder for caches; nil for none. Nothing is
-// made before there is something to keep.
+// Open returns the folder that the environment names, or one in the user's cache folder; nil for none. Nothing is
+// created before there is something to store.
 func Open() *Folder {
 	path := os.Getenv(Variable)
 	switch path {
@@ -65,7 +65,7 @@ func checksum(key string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Get returns what was kept under a key; nil where that is nothing, or cannot be trusted.
+// Get returns the data stored under a key, or nil if there is none, or it cannot be trusted.
 func (f *Folder) Get(key string) []byte {
 	if f == nil {
 		return nil
@@ -101,7 +101,7 @@ func (f *Folder) Get(key string) []byte {
 	return data
 }
 
-// Put keeps something under a key.
+// Put stores data under a key.
 func (f *Folder) Put(key string, data []byte) error {
 	if f == nil || len(data)+len(magic)+sha256.Size > fileLimit {
 		return nil
@@ -126,15 +126,15 @@ func (f *Folder) Put(key string, data []byte) error {
 	return err
 }
 
-// Drop forgets a key.
+// Drop removes a key.
 func (f *Folder) Drop(key string) {
 	if f != nil {
 		_ = os.Remove(f.file(key))
 	}
 }
 
-// Trim removes the files that were not used for the longest time, where all together take more than the limit, and what
-// processes that ended while writing have left.
+// Trim removes the least recently used files if all together exceed the limit, and leftovers of processes that ended
+// while writing.
 func (f *Folder) Trim() error {
 	if f == nil {
 		return nil

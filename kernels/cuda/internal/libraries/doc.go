@@ -1,3 +1,3 @@
-// Package libraries finds libraries of NVIDIA that a machine may have besides the driver, and tells their versions.
-// None is needed, and looking for them changes nothing.
+// Package libraries finds NVIDIA libraries that a machine may have besides the driver, and their versions. None is
+// needed, and looking for them changes nothing.
 package libraries

@@ -2,8 +2,7 @@ package lower
 
 import "slices"
 
-// arena plans memory: regions are taken and given back in the order in which steps are written, which is that in which
-// they run.
+// arena plans memory: regions are allocated and freed in the order in which steps are written, in which they also run.
 type arena struct {
 	free []span // sorted, not adjacent
 	top  int64

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// flash is a kernel for attention with tensor cores that never writes the scores: each warp has 16 queries, and goes
-// through the keys in rounds. It keeps the largest score of a query so far, and the sums of exp(score - largest) and of
-// the values times that, which it scales down where a larger score comes. As with products, the keys and values of the
-// next round are copied into shared memory meanwhile.
+// flash is a kernel for attention with tensor cores that never stores the scores. Each warp has 16 queries, and
+// processes the keys in rounds. It keeps the largest score of a query so far, and the sums of exp(score - largest) and
+// of the values times that, which it scales down when a larger score comes. As with products, the keys and values of
+// the next round are copied into shared memory meanwhile.
 type flash struct {
 	*gen
 	attrs                                   ir.AttentionAttrs

@@ -5,11 +5,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Attention of float32 goes the same way as that of 16-bit floats, with the same numbers in the same lanes: of each
-// tile of 16 by 8 a lane has two neighbours of a row, and of the eighth row after it. What differs is how tiles are
-// multiplied: by multiplications and additions of float32, or, where TF32 is allowed, by tensor cores, which take eight
-// of the inner number at a time. In which order they take these does not matter, so weights need not move to other
-// lanes. Own rows stay in shared memory, rounds are shorter, and exp is our own.
+// Attention of float32 works like that of 16-bit floats, with the same numbers in the same lanes: of each tile of 16 by
+// 8, a lane has two neighbours of a row, and two of the eighth row after it. Only the multiplication of tiles differs:
+// it uses multiplications and additions of float32, or, where TF32 is allowed, tensor cores, which take eight of the
+// inner number at a time. Their order does not matter, so weights need not move to other lanes. Own rows stay in shared
+// memory, rounds are shorter, and exp is our own.
 
 // isFloat reports whether elements are float32.
 func (f *flash) isFloat() bool { return f.dtype == ir.Float32 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// flashGrad is a kernel for gradients of attention that makes the scores again. Its blocks have some rows: queries, and
-// then it adds up dq over the keys, or keys, and then it adds up dk and dv over the queries. Either way
+// flashGrad is a kernel for gradients of attention that recomputes the scores. Its blocks own some rows: either
+// queries, for which dq is summed over the keys, or keys, for which dk and dv are summed over the queries. Either way
 //
 //	p = exp(scale·own[0]·other[0]ᵀ - logsumexp), ds = scale·p∘(own[1]·other[1]ᵀ - Σ y∘dy)
 //
@@ -29,7 +29,7 @@ type flashGrad struct {
 	rowDelta     [2]ptx.Operand
 }
 
-// flashTile is a tensor of which a tile lies in shared memory.
+// flashTile is a tensor of which a tile is in shared memory.
 type flashTile struct {
 	value               ir.Value
 	size, pitch, offset int

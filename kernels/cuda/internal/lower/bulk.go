@@ -8,9 +8,9 @@ import (
 )
 
 // A product of matrices may have its operands copied in bulk: one thread names a box of a matrix, and the hardware
-// brings it, finds the places in shared memory and fills what lies outside with zeros. A warp of its own does nothing
-// but that, and is ahead of the warp groups by as many stages as there are. Two mbarriers for each stage let them wait
-// for each other: one ends its phase when all bytes have come, the other when all warps have used them.
+// copies it, computes the addresses in shared memory and fills elements outside with zeros. A dedicated warp does only
+// that, and is ahead of the warp groups by up to the number of stages. Each stage has two mbarriers to synchronize
+// them: one ends its phase when all bytes have arrived, the other when all warps have used them.
 
 const (
 	mbarrierBytes = 8
@@ -44,7 +44,7 @@ func (t *tensor) tiled(m Matrix, p *panel, alongK bool) Tiled {
 	return tiled
 }
 
-// ring is a place in the stages: the offset of a stage, that of its mbarriers, and the parity of their phases.
+// ring is a position in the stages: the offset of a stage, that of its mbarriers, and the parity of their phases.
 type ring struct{ stage, barrier, parity ptx.Operand }
 
 func (t *tensor) ring() ring {

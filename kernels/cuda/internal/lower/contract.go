@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]: how its elements are found. What depends on the
-// outer number (m or n, with the batch) is computed once, what depends on k in each step, and both are joined for each
-// element.
+// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n] and says how to find its elements. The part of
+// the address that depends on the outer number (m or n, with the batch) is computed once, the part that depends on k in
+// each step, and both are combined for each element.
 type side struct {
 	value ir.Value
 	outer func(b, m ptx.Operand) []ptx.Operand

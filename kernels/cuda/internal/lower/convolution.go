@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// window has the lengths of a convolution. Convolutions are contractions whose elements are found where they lie;
-// nothing is copied.
+// window has the lengths of a convolution. Convolutions are contractions that read their elements in place; nothing is
+// copied.
 type window struct {
 	ir.ConvAttrs
 	x, y, kernel ir.Shape // (batch, axes..., channels), likewise, (axes..., channels of a group, channels)

@@ -7,18 +7,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Products of float32 without tensor cores are multiplied as theirs are, from stages of shared memory that are filled
-// while one is read, but by multiplications and additions of single numbers. A warp makes 32 rows of a tile, each
-// thread a few numbers in every eighth row and fourth column, or four that are neighbours: those that it can read at
-// once. Small tiles have few sums, so several warps share each: they take some k of each stage, and their sums are
-// added up in the order of k when all are there.
+// Products of float32 without tensor cores work like those with tensor cores, on stages of shared memory that are
+// filled while another one is read, but with multiplications and additions of single numbers. A warp computes 32 rows
+// of a tile, and each thread a few numbers in every eighth row and fourth column, or four neighbours, so that it can
+// read them at once. Small tiles have few sums, so several warps share each: they take some k of each stage, and their
+// sums are added up in the order of k at the end.
 
 // plain is how elements lie for single multiplications.
 var plain = &unit{size: 4, step: 1}
 
-// Cut is how a product of float32 is made without tensor cores: the rows and columns of a tile, such as "64x32", and
-// the parts of k that blocks of their own add up. Any other name stands for the kernels of devices without asynchronous
-// copies, which all devices take for products of few numbers.
+// Cut says how a product of float32 is computed without tensor cores: the rows and columns of a tile, such as "64x32",
+// and the number of parts of k that separate blocks add up. Any other name stands for the kernels of devices without
+// asynchronous copies, which all devices use for products of few numbers.
 type Cut struct {
 	Tile  string
 	Parts int

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// fusion says which nodes have kernels, and what is computed inside of them.
+// fusion says which nodes have kernels, and what is computed inside them.
 type fusion struct {
 	kernel []bool         // by node: it has a kernel of its own
 	anchor []*ir.Node     // the node whose kernel computes this one too, from its results
@@ -20,7 +20,7 @@ type fusion struct {
 	source []int          // by value: the bytes of these places
 }
 
-// check is a value of which an element fails the run: an index outside an axis, or, where length is notFinite, a number
+// check is a value of which an element can fail the run: an index outside an axis, or, if length is notFinite, a number
 // that is not finite.
 type check struct {
 	value        ir.Value

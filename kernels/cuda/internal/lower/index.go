@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// index is the place of an element, by its row-major number or along each axis; each is made of the other when it is
+// index is the position of an element, as a row-major number or along each axis; each is computed from the other when
 // needed.
 type index struct {
 	shape  ir.Shape
@@ -67,7 +67,7 @@ func (g *gen) decompose(n ptx.Operand, shape ir.Shape) []ptx.Operand {
 	return axes
 }
 
-// Arithmetic on indices, unsigned, 32 bits; numbers known now are computed now.
+// Arithmetic on indices is unsigned, with 32 bits. Constants are folded.
 
 func (g *gen) add(a, b ptx.Operand) ptx.Operand {
 	x, xKnown := a.Int()

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// part is a share of a joint kernel: a thread for each of so many elements.
+// part is a share of a joint kernel: one thread for each of its elements.
 type part struct {
 	n      int
 	before func() // what each thread does first

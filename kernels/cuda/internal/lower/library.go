@@ -15,7 +15,7 @@ type Product struct {
 	A, B           Matrix
 }
 
-// Matrix is an operand: neighbours in lines lie beside each other.
+// Matrix is an operand; elements of a line are contiguous.
 type Matrix struct {
 	Turned bool // lines are columns
 	Stride int  // from line to line, in elements

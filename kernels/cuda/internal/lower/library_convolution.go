@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// cuDNN wants a kernel with the output channels first, and ours have them last: a kernel of ours turns it around. Few
-// of the library's engines would take the strides instead.
+// cuDNN expects a kernel with the output channels first, and ours have them last: one of our kernels transposes it. Few
+// of the library's engines would accept strides instead.
 
 // Convolution is y = x * w, or the gradient of x or w, of values with their channels last.
 type Convolution struct {

@@ -36,7 +36,7 @@ type Options struct {
 	Library func(q Question) string
 }
 
-// Question is which way of computing a node is fastest.
+// Question asks which way of computing a node is fastest.
 type Question struct {
 	Node  *ir.Node
 	In    []ir.Type
@@ -48,7 +48,7 @@ type Question struct {
 	After     []int64
 }
 
-// lowering is what the scopes of a program share.
+// lowering is shared by all scopes of a program.
 type lowering struct {
 	options     Options
 	plan        *Plan
@@ -83,8 +83,8 @@ type scope struct {
 	underWay   *underWay // of the program itself; nil inside of it
 }
 
-// Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names
-// the op and the layer.
+// Program lowers a program. If it does not verify, or needs a kernel that does not exist, the error names the op and
+// the layer.
 func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func init() {
 }
 
 // How says how an op is computed on the device: "kernel", "chain" (part of the kernel that reads it), "decomposition",
-// "kernel or decomposition" as types and shapes want it, "launches" of the kernels of programs inside of it, or
+// "kernel or decomposition" depending on types and shapes, "launches" of the kernels of its sub-programs, or
 // "collective".
 func How(op ir.Op) string {
 	switch {

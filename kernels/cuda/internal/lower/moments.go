@@ -8,8 +8,9 @@ import (
 )
 
 // The variance is the mean of (x-mean)², so x would be read twice. One kernel finds both: it keeps the count, the mean
-// and the sum of squares of what differs from it, and joins those of parts as Chan, Golub and LeVeque do ("Updating
-// formulae and a pairwise algorithm for computing sample variances", 1979). A mean far from 0 costs no digits.
+// and the sum of squared differences from the mean, and joins those of parts by the formulas of Chan, Golub and LeVeque
+// ("Updating formulae and a pairwise algorithm for computing sample variances", 1979). A mean far from 0 costs no
+// digits.
 
 // momentsOf are the count, the mean and the sum of squares of one or four numbers.
 func (g *gen) momentsOf(x ...ptx.Operand) []ptx.Operand {

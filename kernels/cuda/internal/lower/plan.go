@@ -53,8 +53,8 @@ type Arg struct {
 	Tiled Tiled
 }
 
-// Tiled is a matrix of elements of 16 bits, or a batch of them, and the part that kernels copy at once. Lists begin
-// with what is fastest in memory.
+// Tiled is a matrix of 16-bit elements, or a batch of them, and the part that kernels copy at once. Lists begin with
+// the axis that is fastest in memory.
 type Tiled struct {
 	BFloat16 bool
 	Rank     int
@@ -76,7 +76,7 @@ const (
 	Multiply          // Before, Product or Convolution by a library, then Head; Body where that is not possible
 )
 
-// Step is one thing to do, in order.
+// Step is one action of a plan.
 type Step struct {
 	Kind   StepKind
 	Kernel string
@@ -116,7 +116,7 @@ type Region struct {
 	Place Place
 }
 
-// Check is a place in the program that looks at indices, or for numbers that are not finite.
+// Check is a point in the program that checks indices, or whether numbers are finite.
 type Check struct {
 	Scope  string
 	Op     ir.Op
@@ -127,7 +127,7 @@ type Check struct {
 	shape  ir.Shape            // of its operand
 }
 
-// Error describes the failure of the check on an index.
+// Error describes the failure of the check for the given index.
 func (c Check) Error(index int64) error {
 	if c.Op == ir.CheckFinite {
 		return c.finite.Failure(c.Scope, c.shape, int(index))

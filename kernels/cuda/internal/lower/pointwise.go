@@ -7,12 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A node that is computed element by element, and whose result must be in memory, has a kernel only to write it. Such
-// nodes wait until something reads their results, and share a launch: nodes of one shape that read each other's results
-// in their own places are computed by the same threads, and those that do not depend on each other by other blocks. So
-// the update of a variable with its moments is one pass over memory, and the updates of many variables are one launch.
+// A node that is computed element by element, and whose result must be in memory, needs a kernel only to write it. Such
+// nodes wait until something reads their results, and share a launch. Nodes of one shape that read each other's results
+// at the same positions are computed by the same threads; nodes that do not depend on each other are computed by other
+// blocks. So the update of a variable with its moments is one pass over memory, and the updates of many variables are
+// one launch.
 
-// cluster is a number of nodes that the same threads compute, in their order.
+// cluster is a set of nodes that the same threads compute, in their order.
 type cluster struct {
 	shape     ir.Shape
 	nodes     []int

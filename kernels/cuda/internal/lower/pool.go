@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Pooling is computed where its result is read, as elementwise ops are. An element of a gradient looks at all windows
-// that cover it, so nobody adds to what others add to.
+// Pooling is computed where its result is read, like elementwise ops. An element of a gradient reads all windows that
+// cover it, so no thread adds to what another one adds to.
 
 // pooling slides a window over the spatial axes of (batch, spatial..., channels).
 type pooling struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A loop whose steps keep examples apart, as those of recurrent layers and of their gradients do once sums over
-// examples are taken out of them (hoist.go), is one kernel: each block has a few examples, and goes with them through
-// all steps. What a step computes is in the order of its nodes; where a thread reads what others of the block have
-// written, a barrier is in between. Blocks never wait for each other.
+// A loop whose steps keep examples apart is one kernel, as in recurrent layers and their gradients once sums over
+// examples are taken out (hoist.go). Each block has a few examples and processes them through all steps. The nodes of a
+// step are computed in order, with a barrier where a thread reads what others of the block have written. Blocks never
+// wait for each other.
 
 const (
 	maxRowConstants = 512 << 10 // bytes of matrices that each block reads in each step
@@ -39,7 +39,7 @@ type rowLoop struct {
 	cached     map[ir.Value]cached
 }
 
-// moving is a pointer to what belongs to the step.
+// moving is a pointer that advances with the step.
 type moving struct {
 	register ptx.Operand
 	bytes    int64

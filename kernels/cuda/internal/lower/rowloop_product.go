@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// cached is the part of a matrix that lies in shared memory for all steps: its first lines.
+// cached is the part of a matrix that stays in shared memory for all steps: its first lines.
 type cached struct {
 	lines int
 	base  ptx.Operand

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rows is a kernel for rows along the last axis, of elements of at most 32 bits. Some threads, a power of two, share a
-// row, and each has every so manyth element. Where these are few, they are read once and stay in registers.
+// rows is a kernel for rows along the last axis, of elements of at most 32 bits. A number of threads, a power of two,
+// shares a row, with every thread taking elements that many apart. Few elements are read once and stay in registers.
 type rows struct {
 	*gen
 	m             *calc

@@ -9,8 +9,8 @@ import (
 )
 
 // The gradient of a bias is the sum of dy over the examples, and that of the matrix before it is xᵀ·dy. The kernel of
-// the product has dy in shared memory, and adds it up by columns too: dy is not read once more, and there is a launch
-// less. Only the blocks of the first row of tiles do so.
+// the product has dy in shared memory, and also sums it by columns. That saves reading dy again, and a launch. Only the
+// blocks of the first row of tiles do so.
 
 // sideSum is the sum, over k, of an operand of a contraction: by columns of B, or by rows of A.
 type sideSum struct {

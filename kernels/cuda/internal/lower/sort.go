@@ -5,9 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sorting is a stable sort of the lines along an axis: chunks by counting, then runs of twice the length by merging,
-// until one is left. Merging finds the place of each element by bisection in the run beside its own, so that nothing
-// depends on the order of threads.
+// sorting is a stable sort of the lines along an axis: chunks are sorted by counting, then runs are merged into runs of
+// twice the length, until one is left. Merging finds the position of each element by bisection in the neighbouring run,
+// so that nothing depends on the order of threads.
 type sorting struct {
 	n          *ir.Node
 	t          ir.Type

@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What is normalized reads a number, such as a mean, at all the elements that it was reduced from. Where a block has
-// all these elements, it computes what reads the number there too: it reads them again, from the cache. So group,
-// instance, root mean square and unit normalization are one kernel, and so are the gradients of their operands,
-// whatever the axes, the type and the chains around them. Reductions that many blocks must share stay kernels of their
-// own.
+// Normalization reads a number, such as a mean, at all the elements that it was reduced from. If a block has all these
+// elements, it also computes the operations that read the number there: it reads the elements again, from the cache. So
+// group, instance, root mean square and unit normalization are one kernel, and so are the gradients of their operands,
+// whatever the axes, the type and the chains around them. Reductions that many blocks must share remain separate
+// kernels.
 
 const (
 	maxSpread   = 2   // results that one reduction is spread over

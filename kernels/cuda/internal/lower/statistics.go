@@ -8,12 +8,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Batch normalization in training asks for the mean and the variance of what a convolution makes, for each channel. The
-// kernel of the convolution, or of a product, has its results at hand, as memory will have them: a block finds the
+// Batch normalization in training needs the mean and the variance of a convolution's result, for each channel. The
+// kernel of the convolution, or of a product, has its results at hand, as they will be in memory. A block computes the
 // moments of each column of its tile, and the last block of those with the same columns joins them, in their order, as
-// in moments.go. With very many rows of tiles, the last one of some rows joins these first. So the results are read
-// once less. Where parts of the sums are added up by another kernel, and where a library made them, the statistics are
-// a kernel of their own.
+// in moments.go. With very many rows of tiles, the last block of some rows joins these first. So the results are read
+// once less. If another kernel adds up parts of the sums, or a library computed them, the statistics are a separate
+// kernel.
 
 // statistics are those of the columns of a contraction while its kernel is written.
 type statistics struct {

@@ -37,9 +37,9 @@ const (
 	chunkBytes     = 16  // that a thread copies at once, where they are neighbours
 )
 
-// tensor is a kernel that multiplies with tensor cores. A block makes a tile of the result; each of its warps, or of
-// its warp groups, makes a part of that, of equal size, in registers. Stages of shared memory hold tiles of the
-// operands: while one is multiplied, others are filled.
+// tensor is a kernel that multiplies with tensor cores. A block computes a tile of the result; each of its warps, or
+// warp groups, computes an equal part of that in registers. Stages of shared memory hold tiles of the operands: while
+// one is multiplied, others are filled.
 type tensor struct {
 	*gen
 	way

@@ -5,7 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// panel is a tile of an operand in shared memory, in lines along what is fast in memory: k, or the outer number.
+// panel is a tile of an operand in shared memory, in lines along the axis that is fastest in memory: k, or the outer
+// number.
 type panel struct {
 	value  ir.Value
 	dtype  ir.DType

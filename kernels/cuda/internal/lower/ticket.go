@@ -2,10 +2,9 @@ package lower
 
 import "github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 
-// A large sum is made in parts by many blocks. Another kernel could add up the parts, but a launch costs more than
-// that. Instead each block draws a ticket when its part is in memory, and the one that draws the last adds up all of
-// them, in their order: the bits do not depend on which block that is. Tickets are whole numbers that start anew by
-// themselves.
+// Many blocks compute parts of a large sum. Another kernel could add up the parts, but would cost a launch. Instead
+// each block draws a ticket when its part is in memory, and the block that draws the last one adds up all parts, in
+// their order: the bits do not depend on which block that is. Tickets are counters that reset themselves.
 
 // lastBlock ends the kernel for all blocks of a group but the last one to come here, which sees what the others have
 // written. All threads of the block come here. Where the group has one block, that is the last one.

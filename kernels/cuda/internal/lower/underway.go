@@ -6,12 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Collectives go on beside the kernels that come after them, as buckets of gradients do beside the backward pass. Until
-// a step waits for one, its operands and results keep their memory. It is waited for before the first kernel that reads
-// a result, and before a variable is replaced: the flag that says whether any replica has failed comes with it. Those
-// inside of loops are done at once, when those before the loop are over.
+// Collectives run in parallel with the kernels after them, as buckets of gradients do with the backward pass. Until a
+// step waits for one, its operands and results keep their memory. It is waited for before the first kernel that reads a
+// result, and before a variable is replaced, because it also brings the flag that says whether any replica has failed.
+// Collectives inside loops are done at once, when those before the loop are over.
 
-// underWay is the collectives that were begun and not waited for, in order.
+// underWay is the collectives that were begun and not yet waited for, in order.
 type underWay struct{ open []begun }
 
 // begun is one of them.

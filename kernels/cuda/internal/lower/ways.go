@@ -2,7 +2,7 @@ package lower
 
 import "fmt"
 
-// way is how tensor cores make a contraction: which part of the result a block makes, and how.
+// way is how tensor cores compute a contraction: which part of the result a block computes, and how.
 type way struct {
 	m, n         int // of a block's tile
 	warpM, warpN int // of a warp's part of it; of a warp group, where those multiply
@@ -30,7 +30,7 @@ func (w way) String() string {
 	return name
 }
 
-// BulkMark ends the name of a way that differs from the one without it in how operands are copied.
+// BulkMark ends the name of a way whose operands are copied in bulk.
 const BulkMark = "b"
 
 // block is the number of threads that multiply.

@@ -7,8 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MinimumVersion is the oldest NCCL that is used, as it counts itself: 2.14, the first whose communicators need not
-// block.
+// MinimumVersion is the oldest supported NCCL, as it counts itself: 2.14, the first with nonblocking communicators.
 const MinimumVersion = 21400
 
 // Result is the status of a call, ncclResult_t.
@@ -32,7 +31,7 @@ type Comm uint64
 // IDBytes is the size of an [ID].
 const IDBytes = 128
 
-// ID is what ranks need to find each other. One of them draws it and tells the others.
+// ID is what ranks need to find each other. One of them draws it and sends it to the others.
 type ID [IDBytes]byte
 
 // DataType is the type of elements, ncclDataType_t.
@@ -73,15 +72,15 @@ const (
 	Avg
 )
 
-// OpOf returns the library's way of a kind; false where it has none. A mean is not among them: ncclAvg rounds each
-// operand.
+// OpOf returns the library's operation for a kind; false if it has none. A mean is not among them, because ncclAvg
+// rounds each operand.
 func OpOf(k ir.Kind) (Op, bool) {
 	op, ok := map[ir.Kind]Op{ir.Sum: Sum, ir.Prod: Prod, ir.Max: Max, ir.Min: Min}[k]
 	return op, ok
 }
 
-// API is the library. Calls that work on a communicator want the context of its device current on the thread, and those
-// between GroupStart and GroupEnd one thread.
+// API is the library. Calls that work on a communicator need the context of its device to be current on the thread, and
+// those between GroupStart and GroupEnd must be on one thread.
 type API interface {
 	Version() (int, Result)
 	UniqueID() (ID, Result)

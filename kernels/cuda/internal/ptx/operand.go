@@ -63,8 +63,8 @@ func Float32(x float32) Operand {
 	return Operand{Class: F32, text: fmt.Sprintf("0f%08X", math.Float32bits(x))}
 }
 
-// Inverse is the reciprocal of an immediate float of 32 bits, where that is exact: it is a power of 2 that is neither
-// very large nor very small.
+// Inverse is the reciprocal of an immediate float of 32 bits, if that is exact: for a power of 2 that is neither very
+// large nor very small.
 func Inverse(x Operand) (inverse Operand, known bool) {
 	if x.id != 0 || x.Class != F32 || !strings.HasPrefix(x.text, "0f") {
 		return Operand{}, false

@@ -15,8 +15,8 @@ type Entry struct {
 
 const entry = ".visible .entry "
 
-// Split takes a module apart. What a kernel is called in its own module follows from its text alone, so that kernels
-// with the same text in several modules have the same module.
+// Split splits a module into its kernels. The name of a kernel in its own module depends only on its text, so that
+// kernels with the same text in several modules have the same module.
 func Split(text string) []Entry {
 	head, rest, found := strings.Cut(text, entry)
 	var all []Entry

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Weave appends what a body writes for numbers from 0 on, at most so many of them, and returns how many: an instruction
-// of each in turn, so that the loads of all are under way before anything waits for the first. The bodies must not
-// depend on each other. A body that jumps is written once, as are long ones: together they have at most so many
-// instructions.
+// Weave appends what a body writes for the numbers 0, 1, ..., for not more than most of them, and returns for how many.
+// It interleaves their instructions, one of each in turn, so that the loads of all are in progress before anything
+// waits for the first. The bodies must not depend on each other. A body that jumps is written once, and so is a long
+// one: together they have at most the given number of instructions.
 func (k *Kernel) Weave(most, instructions int, body func(i int)) int {
 	first := k.capture(func() { body(0) })
 	if jumps(first) {
@@ -41,7 +41,7 @@ func (k *Kernel) Weave(most, instructions int, body func(i int)) int {
 	return len(all)
 }
 
-// Later takes the instructions that a body writes, and returns what appends them.
+// Later takes the instructions that a body writes, and returns a function that appends them.
 func (k *Kernel) Later(body func()) (write func()) {
 	lines := k.capture(body)
 	return func() { k.text().WriteString(strings.Join(lines, "")) }
