@@ -42,7 +42,7 @@ func bessel(signed *Tensor, order int) *Tensor {
 	}
 	isLarge := CompareScalar(ir.Gt, x, border)
 	small := Where(isLarge, ZerosLike(x), x)
-	large := MinimumScalar(Where(isLarge, x, FullLike(x, border)), 1e4) // where the function is infinite, so must no factor be
+	large := MinimumScalar(Where(isLarge, x, FullLike(x, border)), 1e4) // so that no factor is infinite where the function is
 	quarter := MultiplyScalar(Square(small), 0.25)
 	near := horner(quarter, nearFactors)
 	far := horner(Reciprocal(MultiplyScalar(large, 8)), farFactors)
