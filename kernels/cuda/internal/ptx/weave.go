@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Weave appends what a body writes for the numbers 0, 1, ..., for up to most of them, and returns for how many. It
+// Weave appends what a body writes for the numbers 0, 1, ..., for up to most of them, and returns for how many.
 // It interleaves their instructions, one of each in turn, so that the loads of all are in progress before anything
 // waits for the first. The bodies must not depend on each other. A body that jumps is written once, and so is a long
 // one: together they have at most the given number of instructions.
