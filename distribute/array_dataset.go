@@ -12,11 +12,11 @@ import (
 // ArrayDataset yields the examples of arrays in host memory, in order. Make it with MakeNumpyDataset or as a literal.
 type ArrayDataset struct {
 	Examples HostBatch
-	// BatchSize is the number of examples of a batch; it must be set, with Batch or here.
+	// BatchSize is the number of examples in a batch. It must be set, here or with Batch.
 	BatchSize int
-	// DropRemainder drops a last batch that is not full.
+	// DropRemainder drops the last batch if it is not full.
 	DropRemainder bool
-	// Repeat starts over at the end, forever; batches continue across it.
+	// Repeat starts over at the end of the data, forever; a batch may span the end and the new beginning.
 	Repeat bool
 }
 

@@ -8,22 +8,22 @@ import (
 
 // CentralStorageOptions configure [NewCentralStorageStrategyWith].
 type CentralStorageOptions struct {
-	// ComputeDevices run one replica each; nil is every accelerator of an imported backend, or else the CPU.
+	// ComputeDevices run one replica each; nil means every accelerator of an imported backend, or the CPU if there is
+	// none.
 	ComputeDevices []string
-	// ParameterDevice holds the variables; "" is the compute device where there is exactly one, or else "cpu:0".
+	// ParameterDevice holds the variables; "" means the compute device if there is exactly one, otherwise "cpu:0".
 	ParameterDevice string
-	// CrossDeviceOps combine values over the replicas; nil is the backend's own way.
+	// CrossDeviceOps combine values over the replicas; nil means the backend's own method.
 	CrossDeviceOps CrossDeviceOps
 }
 
-// NewCentralStorageStrategy runs one replica on each of the given devices of this machine and keeps every variable,
-// also optimizer slots, once: on "cpu:0", or on the compute device if there is exactly one. Replicas fetch the values
-// that they read at the start of each step; updates are computed once, by the first replica, from values combined over
-// all. Variables that replicas write need an aggregation; see [Replica.Assign].
+// NewCentralStorageStrategy runs one replica on each of the given devices of this machine. It stores every variable,
+// including optimizer slots, only once: on "cpu:0", or on the compute device if there is exactly one. Replicas fetch
+// the values that they read at the start of each step. The first replica computes each update, from values combined
+// over all replicas. Variables that replicas write need an aggregation; see [Replica.Assign].
 //
-// Compared with a Mirrored strategy it saves the memory and the time of k-1 updates, at the cost of k copies of the
-// weights in each step. Clipping acts on the summed gradient, as under all strategies (TensorFlow refuses to clip
-// here).
+// Compared with a Mirrored strategy on k devices, it saves the memory and time of k-1 updates, but copies the weights k
+// times in each step. Clipping acts on the summed gradient, as under all strategies (TensorFlow refuses to clip here).
 func NewCentralStorageStrategy(devices ...string) (Strategy, error) {
 	return NewCentralStorageStrategyWith(CentralStorageOptions{ComputeDevices: devices})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// meeting says how the replicas of several processes meet.
+// meeting says how the replicas of several processes communicate.
 type meeting struct {
 	library  string        // by which devices combine values: kernels.NCCL; "": the backend's choice
 	hosted   bool          // through host memory, whatever devices could do
@@ -19,21 +19,21 @@ type meeting struct {
 	narrow   ir.DType      // the type in which large sums of float32 travel between devices; Invalid: their own
 }
 
-// EndingGroup is a [WorkerGroup] that reports when it has ended. It tells devices that wait for those of other
-// processes that a worker is gone.
+// EndingGroup is a [WorkerGroup] that reports when it has ended. Devices that wait for devices of other processes learn
+// from it that a worker is gone.
 type EndingGroup interface {
 	WorkerGroup
 	// Ended returns a channel that is closed when the current group has ended, at the latest by Close, and a function
-	// that returns the reason. A reason with a method InGoodOrder that returns true says that nobody has failed.
+	// that returns the reason. If the reason has a method InGoodOrder that returns true, no worker has failed.
 	Ended() (over <-chan struct{}, why func() error)
-	// Break is told that this worker's devices have lost the connection to those of other workers. It waits until the
-	// group has ended because one is gone, ends it after a while where nobody is, and returns the reason.
+	// Break reports err: this worker's devices have lost the connection to those of other workers. It waits for the
+	// group to end because a worker is gone; if none is, it ends the group itself after a while. It returns the reason.
 	Break(err error) error
 }
 
 // connect makes communicators of the backend for the replicas of this process, or with a group for those of all
-// processes. They are nil without an error where the backend cannot do the latter. When the group ends they are
-// aborted.
+// processes. If the backend cannot connect several processes, they are nil, without an error. They are aborted when the
+// group ends.
 func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Communicator, error) {
 	backend, err := kernels.Lookup(s.at.Devices[0].Kind)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Commu
 	return all, err
 }
 
-// partings are the ends of the groups in which devices of this process meet those of others.
+// partings tracks the ends of the groups in which devices of this process communicate with those of others.
 type partings struct {
 	mu      sync.Mutex
 	closing bool           // this process leaves the job
@@ -111,11 +111,11 @@ func (p *partings) close() {
 	p.closing = true
 }
 
-// takingLeave is how long the end of a group waits for collectives under way, where nobody has failed: a worker that
-// leaves has its results, others may still wait for the same ones.
+// takingLeave is how long the end of a group waits for collectives in progress if no worker has failed: a worker that
+// leaves has its results, but others may still be waiting for theirs.
 const takingLeave = 5 * time.Second
 
-// part ends what connects devices after their group.
+// part aborts the communicators of the devices once their group has ended.
 func (s *local) part(all []kernels.Communicator, why error) {
 	var end interface{ InGoodOrder() bool }
 	if s.partings.leaves() || errors.As(why, &end) && end.InGoodOrder() {

@@ -6,15 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// CrossDeviceFunc are custom [CrossDeviceOps]: a function that connects one replica on each of the devices and returns
-// their communicators, in the order of the devices. It can wrap those that the devices' backend makes
-// ([kernels.Lookup], NewCommunicators). The strategy calls it for each step that runs at the same time as others, and
-// again after a set of communicators was aborted, so it must be ready for calls from several goroutines.
+// CrossDeviceFunc implements custom [CrossDeviceOps]: a function that connects one replica on each of the devices and
+// returns their communicators, in the order of the devices. It can wrap the communicators of the devices' backend
+// ([kernels.Lookup], NewCommunicators). The strategy calls it for each step that runs concurrently with others, and
+// again after a set of communicators was aborted, so it must be safe for concurrent use.
 //
 // A [kernels.Communicator] combines values in replica order, or in another order that is the same on all replicas, so
-// that all get the same bits. One that is also a [kernels.Overlapper] sums gradients while the replica computes.
-// Devices that combine values by themselves, such as GPUs, take communicators of their own backend only; those whose
-// buffers lie in host memory take any.
+// that all get the same bits. If it is also a [kernels.Overlapper], it sums gradients while the replica computes.
+// Devices that combine values themselves, such as GPUs, accept only communicators of their own backend; devices whose
+// buffers are in host memory accept any.
 //
 // A custom strategy is a type that embeds a [Strategy] with such ops:
 //

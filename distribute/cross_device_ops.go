@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// CrossDeviceOps combine values over the replicas of one process. Give one to [MirroredOptions]. Those of your own are
-// a [CrossDeviceFunc].
+// CrossDeviceOps combine values over the replicas of one process. Pass one in [MirroredOptions]. To write your own, use
+// [CrossDeviceFunc].
 type CrossDeviceOps interface {
-	// communicators connects one replica on each device. hosted says that other communicators call theirs, on behalf of
-	// running programs, with values that lie in host memory or are read and written from there.
+	// communicators connects one replica on each device. hosted says that other communicators call these on behalf of
+	// running programs, with values that are in host memory or are read and written from there.
 	communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error)
 	// check reports why the ops cannot serve these devices.
 	check(devices []kernels.Device) error
@@ -40,8 +40,8 @@ func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, err
 	return o, nil
 }
 
-// arranger is the backend of the devices where they combine values by themselves in the order that they are told; nil
-// where the host does that.
+// arranger returns the backend of the devices if they combine values themselves, in an order that they are given; nil
+// if the host combines them.
 func arranger(devices []kernels.Device) kernels.Arranger {
 	b, err := kernels.Lookup(devices[0].Kind)
 	if err != nil || !sameKind(devices) {
@@ -51,7 +51,7 @@ func arranger(devices []kernels.Device) kernels.Arranger {
 	return a
 }
 
-// ownWay is the backend's own way, with a type for the wire.
+// ownWay is the backend's own method, with a type for the values on the wire.
 type ownWay struct{ wire ir.DType }
 
 func (o ownWay) check([]kernels.Device) error { return nil }
@@ -65,10 +65,10 @@ func (o ownWay) communicators(devices []kernels.Device, _ bool) ([]kernels.Commu
 }
 
 // ReductionToOneDevice copies all values to one device, combines them there in replica order and copies the result
-// back. GPUs do so in device memory, and through pinned host memory between those that do not reach each other's.
+// back. GPUs do so in device memory; GPUs that cannot access each other's memory use pinned host memory.
 type ReductionToOneDevice struct {
-	// Device combines; "" is the first replica's. It must be one of the replicas' devices, or any device of host
-	// memory.
+	// Device combines the values; "" means the first replica's device. It must be one of the replicas' devices, or any
+	// device whose memory is host memory.
 	Device string
 }
 
@@ -115,12 +115,12 @@ func (o ReductionToOneDevice) communicators(devices []kernels.Device, hosted boo
 
 // HierarchicalCopyAllReduce combines values in two levels: within groups of replicas, then over the groups. It suits
 // machines whose devices are linked in groups, such as the eight GPUs of a DGX-1. GPUs are grouped as NVLink and PCIe
-// connect them; if that is unknown, and on CPUs, groups are of four replicas in order. GPUs combine in device memory:
-// the first of each group adds up what the others have, the first of all what the groups have, and the results go back
-// the same way. Pinned host memory lies between GPUs that do not reach each other's memory only.
+// connect them; if that is unknown, and on CPUs, each group is four consecutive replicas. GPUs combine in device
+// memory: the first of each group adds up the values of its group, the first of all adds up the groups' sums, and the
+// results go back the same way. Only GPUs that cannot access each other's memory use pinned host memory.
 type HierarchicalCopyAllReduce struct {
-	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own. GPUs combine a
-	// pack within groups while the one before it is on its way between them.
+	// NumPacks is the number of packs in which the values of one call are combined; 0 combines each value on its own.
+	// GPUs combine one pack within groups while the previous one travels between groups.
 	NumPacks int
 }
 
@@ -146,7 +146,7 @@ func (o HierarchicalCopyAllReduce) communicators(devices []kernels.Device, hoste
 	})
 }
 
-// groupsOf splits replicas into groups of near ones. The first of a group leads it.
+// groupsOf splits replicas into groups of nearby devices. The first of a group leads it.
 func groupsOf(devices []kernels.Device) [][]int {
 	if b, err := kernels.Lookup(devices[0].Kind); err == nil {
 		if g, ok := b.(kernels.Grouper); ok && sameKind(devices) {
@@ -170,10 +170,10 @@ func sameKind(devices []kernels.Device) bool {
 }
 
 // RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to distribute the
-// results. Each replica sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the
-// ring, the same on every run. GPUs do so in device memory.
+// results. Each replica sends and receives 2·(n-1)/n of the data. The order of summation follows the ring, so it is the
+// same on every run. GPUs do so in device memory.
 type RingAllReduce struct {
-	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
+	// NumPacks is the number of packs in which the values of one call are combined; 0 combines each value on its own.
 	NumPacks int
 }
 
@@ -185,7 +185,7 @@ func (o RingAllReduce) communicators(devices []kernels.Device, hosted bool) ([]k
 	})
 }
 
-// haveLibrary reports whether devices combine values by libraries at all, and why they cannot by this one.
+// haveLibrary reports whether the devices can combine values with libraries at all, and why not with this one.
 func haveLibrary(devices []kernels.Device, name string) (able bool, err error) {
 	backend, err := kernels.Lookup(devices[0].Kind)
 	if err != nil {
@@ -198,25 +198,25 @@ func haveLibrary(devices []kernels.Device, name string) (able bool, err error) {
 	return true, checker.CheckLibrary(name)
 }
 
-// NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs and the library libnccl.so.2. Without them it is an
+// NcclAllReduce combines values with NVIDIA's NCCL. It needs GPUs and the library libnccl.so.2; without them it is an
 // error, unless Fallback is set. Tested with a fake library; not run on hardware.
 type NcclAllReduce struct {
-	// NumPacks says in how many packs, laid end to end, NCCL combines the values of one call; 0 is each value on its
-	// own, in one group of NCCL. (TensorFlow's default is 1.) It does not concern floats of 16 bits.
+	// NumPacks is the number of packs in which NCCL combines the values of one call, laid end to end; 0 combines each
+	// value on its own, in one NCCL group. (TensorFlow's default is 1.) It does not affect 16-bit floats.
 	NumPacks int
-	// Wire is the type in which sums of more than 16 KiB of float32 travel between the GPUs, [ir.BFloat16] or
-	// [ir.Float16]; sums are formed in float32, in the order of the replicas, also where Fallback does without NCCL. 0:
-	// float32
+	// Wire is the type in which float32 values of more than 16 KiB travel between the GPUs when they are summed:
+	// [ir.BFloat16] or [ir.Float16]; 0 means float32. The sums are computed in float32, in the order of the replicas,
+	// even if Fallback replaces NCCL.
 	Wire ir.DType
-	// Fallback uses the GPU backend's own method without NCCL, and ReductionToOneDevice without GPUs, as TensorFlow
-	// does.
+	// Fallback uses the GPU backend's own method if there is no NCCL, and ReductionToOneDevice if there are no GPUs, as
+	// TensorFlow does.
 	Fallback bool
-	// Captured makes a step that is repeated one graph over all GPUs of the process, with NCCL's calls in it: one
-	// launch instead of one for each kernel, which pays where steps are short. By default such steps are launched
+	// Captured captures a repeated step as one graph over all GPUs of the process, including NCCL's calls. It then
+	// takes one launch instead of one per kernel, which helps if steps are short. By default such steps are launched
 	// kernel by kernel, because NVIDIA's guide warns that captures with several GPUs in one process may deadlock: a
-	// launch may wait until other GPUs have launched, too, and recommends one GPU for each process ("keras launch
-	// --devices-per-worker 1"), where steps are always captured. Try it where processes for each GPU are no choice,
-	// with a time limit around the first steps; a version of the library that refuses to be captured is used without.
+	// launch may wait until other GPUs have launched too. The guide recommends one process per GPU ("keras launch
+	// --devices-per-worker 1"), where steps are always captured. Try Captured if one process per GPU is not an option,
+	// with a time limit around the first steps. If the version of the library refuses capture, steps are not captured.
 	// Tested with a fake library; not run on hardware.
 	Captured bool
 }
@@ -255,10 +255,10 @@ func checkPacks(what string, n int) error {
 	return nil
 }
 
-// CommunicationOptions set the portions in which replicas exchange gradients.
+// CommunicationOptions set the size of the pieces in which replicas exchange gradients.
 type CommunicationOptions struct {
-	// BytesPerPack is the size of the buckets in which gradients are summed; 0 is 4 MiB. A bucket holds whole
-	// gradients, at least one.
+	// BytesPerPack is the size of the buckets in which gradients are summed, in bytes; 0 means 4 MiB. A bucket holds
+	// whole gradients, at least one.
 	BytesPerPack int
 }
 

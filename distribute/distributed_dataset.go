@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Dataset yields batches in host memory. keras.DistributeDataset makes one of a data.Dataset.
+// Dataset yields batches in host memory. keras.DistributeDataset makes one from a data.Dataset.
 type Dataset interface {
 	// Batches traverses the data once; epoch seeds a shuffle. A batch may be overwritten when the next is requested.
 	Batches(ctx context.Context, epoch int) iter.Seq2[HostBatch, error]
@@ -162,7 +162,7 @@ func cloned(b HostBatch) HostBatch {
 	})
 }
 
-// withoutExamples returns a batch of the same kind with none.
+// withoutExamples returns a batch of the same kind without examples.
 func withoutExamples(b HostBatch) HostBatch {
 	return mapArrays(b, func(a kernels.Array) kernels.Array {
 		if len(a.Type.Shape) == 0 {
@@ -191,7 +191,7 @@ type PerReplicaSpec struct {
 	Shape    []int
 }
 
-// ElementSpec describes the batches, by their first one: X, Y and sample weights.
+// ElementSpec describes the batches by looking at the first one: X, Y and sample weights.
 func (d *DistributedDataset) ElementSpec(ctx context.Context) (x, y, weights []PerReplicaSpec, err error) {
 	fixed, _ := d.sources[0].(fixedBatches)
 	for b, err := range d.Batches(ctx, 0) {
@@ -214,8 +214,8 @@ func (d *DistributedDataset) ElementSpec(ctx context.Context) (x, y, weights []P
 	return nil, nil, nil, errors.New("distribute: ElementSpec: the dataset has no batch to describe")
 }
 
-// Iterator traverses the data once, batch by batch. It must be closed unless it was read to the end. It belongs to one
-// goroutine, and must not be used in step functions: these are traced once and would see one batch forever.
+// Iterator traverses the data once, batch by batch. Close it unless it was read to the end. It is not safe for
+// concurrent use. It must not be used in step functions: they are traced once and would see one batch forever.
 func (d *DistributedDataset) Iterator(ctx context.Context, epoch int) *DistributedIterator {
 	next, stop := iter.Pull2(d.Batches(ctx, epoch))
 	return &DistributedIterator{strategy: d.strategy, next: next, stop: stop}
@@ -228,8 +228,8 @@ type DistributedIterator struct {
 	stop     func()
 }
 
-// Next returns the next batch, valid until the call after; io.EOF when no replica has data left. Inside a step function
-// it is an error.
+// Next returns the next batch, or io.EOF when no replica has data left. A batch is valid until the following call.
+// Inside a step function it is an error.
 func (it *DistributedIterator) Next() (PerReplicaBatch, error) {
 	if err := exec.OutsideTrace(); err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ type Optional struct {
 // HasValue reports whether there is a batch.
 func (o Optional) HasValue() bool { return o.has }
 
-// Value returns the batch; it is an error where there is none.
+// Value returns the batch, or an error if there is none.
 func (o Optional) Value() (PerReplicaBatch, error) {
 	if !o.has {
 		return nil, errors.New("distribute: the optional has no value: the data had ended; ask HasValue first")
@@ -258,7 +258,7 @@ func (o Optional) Value() (PerReplicaBatch, error) {
 	return o.batch, nil
 }
 
-// GetNextAsOptional is Next with the end of the data as a value instead of an error.
+// GetNextAsOptional is like Next, but returns the end of the data as a value instead of an error.
 func (it *DistributedIterator) GetNextAsOptional() (Optional, error) {
 	b, err := it.Next()
 	if err == io.EOF {
@@ -267,8 +267,8 @@ func (it *DistributedIterator) GetNextAsOptional() (Optional, error) {
 	return Optional{b, err == nil}, err
 }
 
-// Run runs f on up to steps batches, and returns the results of the last one and how many there were: fewer if the data
-// end.
+// Run runs f on up to steps batches. It returns the results of the last one and the number of batches, which is smaller
+// than steps if the data ended.
 func (it *DistributedIterator) Run(ctx context.Context, f *Function, steps int) (last PerReplica, done int, err error) {
 	for done < steps {
 		b, err := it.Next()

@@ -9,7 +9,7 @@
 //     replicas before it is applied.
 //   - sync-on-read variable: each replica updates its own copy; reading sums the copies (metrics).
 //
-// A step runs the same program on every replica. The loss of a replica is divided by the size of the global batch and
-// gradients are summed over the replicas, so N replicas compute what one replica computes on the joined batch, also
-// when the local batches differ in size or are empty.
+// A step runs the same program on every replica. Each replica divides its loss by the size of the global batch, and
+// gradients are summed over the replicas. So N replicas compute what one replica computes on the joined batch, even if
+// the local batches differ in size or are empty.
 package distribute

@@ -81,7 +81,7 @@ func (e *Extended) RequireStaticShapes() bool { return false }
 // VariableCreatedInScope reports whether the variable belongs to the strategy.
 func (e *Extended) VariableCreatedInScope(v *Variable) bool { return v.Strategy() == e.strategy }
 
-// ReadVar is the variable's value in cross-replica context.
+// ReadVar returns the variable's value in cross-replica context.
 func (e *Extended) ReadVar(v *Variable) (kernels.Array, error) { return v.Value() }
 
 // ColocateVarsWith returns a scope whose variables are placed where v is. v must belong to the strategy.
@@ -98,7 +98,7 @@ type Destination struct {
 	err     error
 }
 
-// ToVariable is the devices that hold the variable.
+// ToVariable stands for the devices that hold the variable.
 func ToVariable(v *Variable) Destination {
 	s := StrategyOf(v)
 	if s == nil {
@@ -107,7 +107,7 @@ func ToVariable(v *Variable) Destination {
 	return Destination{devices: s.Placement().VariableDevices(v)}
 }
 
-// ToDevices is a list of devices.
+// ToDevices stands for a list of devices.
 func ToDevices(names ...string) Destination {
 	list, err := parseDevices("destination", names)
 	if err == nil && len(list) == 0 {
@@ -162,9 +162,9 @@ func (e *Extended) BroadcastTo(a kernels.Array, to Destination) (PerReplica, err
 	return copies(a, len(to.devices)), nil
 }
 
-// Update calls f for each copy of the variable, in cross-replica context: what it assigns goes to that copy alone. args
-// are unwrapped, a PerReplica gives each copy the value of its replica (a value of length 1 serves all). It returns the
-// results, nil where f returns nil. The function is traced and compiled at each call; in a step use
+// Update calls f for each copy of the variable, in cross-replica context; assignments in f change that copy alone. args
+// are unwrapped: a PerReplica gives each copy the value of its replica (if its length is 1, all copies get that value).
+// Update returns the results of f, nil if f returns nil. It traces and compiles f on each call; in a step use
 // [CrossReplica.Update].
 func (e *Extended) Update(ctx context.Context, v *Variable, f func(u *Component, args ...*ops.Tensor) *ops.Tensor, args ...PerReplica) (PerReplica, error) {
 	if v.Strategy() != nil && !e.VariableCreatedInScope(v) {

@@ -10,8 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// hostGroup connects replicas whose values lie in host memory, and combines them by one of several algorithms. A call
-// is: everybody publishes what it brought, all meet, work, and meet again. It allocates nothing while nothing fails.
+// hostGroup connects replicas whose values are in host memory, and combines them by one of several algorithms. In a
+// call, each replica publishes its values, all wait for each other, do their part of the work, and wait for each other
+// again. A call allocates nothing unless it fails.
 type hostGroup struct {
 	members []*hostCommunicator
 	packs   int // packs of one call; 0: each value on its own
@@ -24,7 +25,7 @@ type hostGroup struct {
 	err        error
 }
 
-// hostCommunicator is one replica's end.
+// hostCommunicator is one replica's communicator.
 type hostCommunicator struct {
 	group   *hostGroup
 	replica int
@@ -49,7 +50,7 @@ type hostCopy struct {
 
 func (h *hostCopy) Bytes() []byte { return h.data }
 
-// show returns the values as they lie in host memory, with copies of those that lie elsewhere.
+// show returns the values in host memory: themselves if they are there, otherwise copies.
 func (c *hostCommunicator) show(values []kernels.Buffer) ([]kernels.Buffer, error) {
 	first := -1
 	for i, v := range values {
@@ -83,7 +84,7 @@ func (c *hostCommunicator) show(values []kernels.Buffer) ([]kernels.Buffer, erro
 	return c.shown, nil
 }
 
-// put brings the results of a call back to where the values lie.
+// put copies the results of a call back to values that are not in host memory.
 func (c *hostCommunicator) put() error {
 	for _, v := range c.values {
 		if h, ok := v.(*hostCopy); ok {
@@ -95,7 +96,7 @@ func (c *hostCommunicator) put() error {
 	return nil
 }
 
-// pack is a stretch of the values of a call, laid end to end: elements from first until limit.
+// pack is a range of the values of a call, laid end to end: elements from first up to limit.
 type pack struct {
 	first, limit int
 	err          error
@@ -115,7 +116,7 @@ func newHostGroup(devices []kernels.Device, packs int, reduce func(*hostCommunic
 func (c *hostCommunicator) Replica() int  { return c.replica }
 func (c *hostCommunicator) Replicas() int { return len(c.group.members) }
 
-// watch is what the end of a context has to do with one wait.
+// watch connects the end of a context with one wait.
 type watch struct{ over bool } // guarded by the group: nobody waits any more
 
 // meet returns when all replicas have called it.
@@ -129,7 +130,7 @@ func (c *hostCommunicator) meet() error {
 	return c.await(w)
 }
 
-// await waits for the others; the wait may be abandoned until it returns.
+// await waits for the others. Until it returns, the wait may be abandoned.
 func (c *hostCommunicator) await(w *watch) error {
 	g := c.group
 	g.mu.Lock()
@@ -153,8 +154,8 @@ func (c *hostCommunicator) await(w *watch) error {
 	return g.err
 }
 
-// abandon ends a wait for all. It may come late, when the wait is over and the group is used for something else: then
-// it does nothing.
+// abandon ends a wait for all replicas. If that wait is already over, and the group is used for something else, it does
+// nothing.
 func (c *hostCommunicator) abandon(w *watch, cause error) {
 	g := c.group
 	g.mu.Lock()
@@ -165,7 +166,7 @@ func (c *hostCommunicator) abandon(w *watch, cause error) {
 	}
 }
 
-// Abort makes current and later calls of all replicas return err, for good. The first error stays.
+// Abort makes current and all later calls of all replicas return err. The first error stays.
 func (c *hostCommunicator) Abort(err error) {
 	g := c.group
 	g.mu.Lock()
@@ -176,12 +177,12 @@ func (c *hostCommunicator) Abort(err error) {
 	}
 }
 
-// Close ends calls under way.
+// Close ends calls in progress.
 func (c *hostCommunicator) Close() { c.Abort(errClosed) }
 
 var errClosed = errors.New("distribute: the communicator is closed")
 
-// begin meets the others and checks that all brought the same.
+// begin waits for the others and checks that all replicas make the same call.
 func (c *hostCommunicator) begin() error {
 	if err := c.meet(); err != nil {
 		return err
@@ -245,7 +246,7 @@ func (c *hostCommunicator) AllReduce(ctx context.Context, kind ir.Kind, values [
 	return c.put()
 }
 
-// reducePack combines the elements from first until limit of the values laid end to end.
+// reducePack combines the elements from first up to limit of the values, laid end to end.
 func (c *hostCommunicator) reducePack(first, limit int) error {
 	c.pack = pack{first: first, limit: limit}
 	c.group.reduce(c, &c.pack)

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// then runs work unless the pack has failed, and meets the others.
+// then runs f if work is set and the pack has not failed, and waits for the others.
 func (c *hostCommunicator) then(p *pack, work bool, f func(c *hostCommunicator, p *pack)) {
 	if p.err != nil {
 		return
@@ -27,8 +27,8 @@ func (c *hostCommunicator) reduceAt(root int, p *pack) {
 	c.then(p, c.replica != 0, func(c *hostCommunicator, p *pack) { c.copyFrom(0, p.first, p.limit) })
 }
 
-// reduceInGroups combines within groups of replicas, then over the groups, and hands the result down the same way. The
-// first of a group leads it, replica 0 all of them.
+// reduceInGroups combines within groups of replicas, then over the groups, and passes the result back down the same
+// way. The first replica of a group leads it; replica 0 leads all.
 func (c *hostCommunicator) reduceInGroups(p *pack) {
 	leader := c.near[0]
 	c.then(p, c.replica == leader, func(c *hostCommunicator, p *pack) {
@@ -76,7 +76,7 @@ func (c *hostCommunicator) reduceInRing(p *pack) {
 	}
 }
 
-// each calls f for the stretches of the values that the elements from first until limit make up.
+// each calls f for each value's part of the elements from first up to limit.
 func (c *hostCommunicator) each(first, limit int, f func(value int, d ir.DType, first, n int)) {
 	at := 0
 	for i, v := range c.values {
@@ -94,7 +94,7 @@ func (c *hostCommunicator) bytes(replica, value int, d ir.DType, first, n int) [
 	return c.group.members[replica].values[value].Bytes()[first*d.Size() : (first+n)*d.Size()]
 }
 
-// combine takes elements of the replica from into those of the replica into.
+// combine combines elements of replica from into those of replica into.
 func (c *hostCommunicator) combine(into, from, first, limit int) {
 	c.each(first, limit, func(v int, d ir.DType, first, n int) {
 		sum := c.bytes(into, v, d, first, n)
@@ -112,14 +112,14 @@ func (c *hostCommunicator) finish(replica, first, limit int) {
 	})
 }
 
-// copyFrom takes over the elements of another replica.
+// copyFrom copies the elements of another replica.
 func (c *hostCommunicator) copyFrom(replica, first, limit int) {
 	c.each(first, limit, func(v int, d ir.DType, first, n int) {
 		copy(c.bytes(c.replica, v, d, first, n), c.bytes(replica, v, d, first, n))
 	})
 }
 
-// combines reports whether elements of a type can be combined by a kind.
+// combines reports whether a kind of reduction can combine elements of a type.
 func combines(kind ir.Kind, d ir.DType) bool {
 	switch kind {
 	case ir.Mean:

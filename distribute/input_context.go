@@ -4,14 +4,14 @@ import "fmt"
 
 // InputContext tells the function of DistributeDatasetsFromFunction which dataset to create.
 type InputContext struct {
-	// NumInputPipelines is the total number of datasets, InputPipelineID the number of this one: the function shards
-	// its data by them if it is called for several processes.
+	// NumInputPipelines is the total number of datasets, InputPipelineID the number of this one, from 0. If the
+	// function is called for several processes, it shards its data by them.
 	NumInputPipelines, InputPipelineID int
 	// NumReplicasInSync is the number of replicas that share a step.
 	NumReplicasInSync int
 }
 
-// DefaultInputContext is that of a single pipeline and replica.
+// DefaultInputContext returns the context of a single pipeline and replica.
 func DefaultInputContext() InputContext { return InputContext{1, 0, 1} }
 
 // PerReplicaBatchSize divides the size of a global batch by the number of replicas; it must divide evenly.
@@ -41,11 +41,11 @@ const (
 type InputOptions struct {
 	ReplicationMode InputReplicationMode
 	// NoFetchToDevice and PlaceDatasetOnDevice are TensorFlow's experimental_fetch_to_device=False and
-	// experimental_place_dataset_on_device: the latter needs the former and PerReplicaInput. Batches are written into
-	// the memory of the compiled step either way.
+	// experimental_place_dataset_on_device. PlaceDatasetOnDevice needs NoFetchToDevice and PerReplicaInput. Neither has
+	// a further effect: batches are always written into the memory of the compiled step.
 	NoFetchToDevice, PlaceDatasetOnDevice bool
-	// PerReplicaBufferSize is TensorFlow's number of batches to read ahead. Datasets always read ahead here; it must
-	// not be negative and has no further effect.
+	// PerReplicaBufferSize is TensorFlow's number of batches to read ahead. It must not be negative, and has no further
+	// effect: datasets always read ahead here.
 	PerReplicaBufferSize int
 }
 
@@ -74,9 +74,10 @@ func inputOptions(list []InputOptions, fromFunction bool) (InputOptions, error) 
 	return InputOptions{}, fmt.Errorf("distribute: received %d InputOptions; expected at most one", len(list))
 }
 
-// BatchSizesForWorker returns the sizes of the batches into which one of several workers divides a stream of global
-// batches, repeatedly, if the batch size is fixed and files are sharded (or nothing is): ⌊global/N⌋ for each of the N =
-// workers·perWorker replicas, one more for the first of them, and each worker begins with its own replicas' sizes.
+// BatchSizesForWorker returns the batch sizes that one of several workers repeats to divide a stream of global batches.
+// It applies if the batch size is fixed and files, or nothing, are sharded. Each of the N = workers·perWorker replicas
+// gets ⌊global/N⌋ examples, the first global mod N of them one more; each worker begins with the sizes of its own
+// replicas.
 func BatchSizesForWorker(global, workers, perWorker, worker int) ([]int, error) {
 	n := workers * perWorker
 	if workers < 1 || perWorker < 1 || worker < 0 || worker >= workers || global < 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// localCommunicator is an end of the replicas of one worker whose devices sum values where they lie; what devices do
-// not serve meets in host memory, through the communicator that it embeds. All replicas call the same operations, so
-// that they take the same way.
+// localCommunicator is the communicator of one of a worker's replicas whose devices sum values in place. The embedded
+// communicator does in host memory what devices cannot do. All replicas call the same operations, so all choose the
+// same of the two.
 type localCommunicator struct {
 	kernels.Communicator
 	devices kernels.InnerCommunicator
@@ -19,7 +19,7 @@ type localCommunicator struct {
 
 var _ kernels.Preparer = (*localCommunicator)(nil)
 
-// Prepare lets the devices make what the session needs.
+// Prepare lets the devices create what the session needs.
 func (c *localCommunicator) Prepare(s kernels.Session) error { return c.devices.Prepare(s) }
 
 // AllReduce combines values in place.
@@ -45,13 +45,14 @@ func (c *localCommunicator) Abort(err error) {
 	c.Communicator.Abort(err)
 }
 
-// Close releases what both ends hold.
+// Close releases the resources of both communicators.
 func (c *localCommunicator) Close() {
 	c.devices.Close()
 	c.Communicator.Close()
 }
 
-// beside joins inner ends that a backend has made with those of host memory; the latter alone where it makes none.
+// beside joins the communicators inner, which a backend has made, with those of host memory. If there are none, it
+// returns those of host memory alone.
 func beside(inner []kernels.Communicator, err error, hosted func() ([]kernels.Communicator, error)) ([]kernels.Communicator, error) {
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
@@ -72,8 +73,8 @@ func beside(inner []kernels.Communicator, err error, hosted func() ([]kernels.Co
 	return all, failed
 }
 
-// arranged connects devices that combine values as they are told, or calls host where they do not. hosted says that
-// other communicators call the ends.
+// arranged connects devices that combine values in a given arrangement; for other devices it calls host. hosted says
+// that other communicators call the result.
 func arranged(devices []kernels.Device, hosted bool, a kernels.Arrangement, host func() ([]kernels.Communicator, error)) ([]kernels.Communicator, error) {
 	b := arranger(devices)
 	if b == nil {

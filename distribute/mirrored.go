@@ -6,12 +6,13 @@ import (
 
 // MirroredOptions configure [NewMirroredStrategyWith]. The zero value is what NewMirroredStrategy uses.
 type MirroredOptions struct {
-	// Devices, one for each replica; nil is every accelerator of an imported backend, or else the CPU.
+	// Devices lists one device per replica; nil means every accelerator of an imported backend, or the CPU if there is
+	// none.
 	Devices []string
-	// CrossDeviceOps combine values over the replicas; nil is the backend's own way, which on CPUs is that every
-	// replica combines an equal share of each value, in replica order.
+	// CrossDeviceOps combine values over the replicas; nil means the backend's own method. On CPUs every replica
+	// combines an equal share of each value, in replica order.
 	CrossDeviceOps CrossDeviceOps
-	// Communication sets the portions in which gradients are summed.
+	// Communication sets the size of the pieces in which gradients are summed.
 	Communication CommunicationOptions
 	// SameRandomNumbers makes all replicas draw the same random numbers, so that their dropout masks coincide, as in
 	// Keras 3. By default each replica has its own stream.
@@ -25,15 +26,16 @@ type MirroredOptions struct {
 	ShardOptimizerState bool
 }
 
-// NewMirroredStrategy runs one replica on each of the given devices of this machine; all hold the same weights and
-// every step sums their gradients. Without devices it takes every accelerator of an imported backend, or else the CPU.
-// Logical CPU devices "cpu:0", "cpu:1", ... are real replicas. See [NewMirroredStrategyWith] for further options.
+// NewMirroredStrategy runs one replica on each of the given devices of this machine. All hold the same weights, and
+// every step sums their gradients. Without devices it uses every accelerator of an imported backend, or the CPU if
+// there is none. Logical CPU devices "cpu:0", "cpu:1", ... are real replicas. See [NewMirroredStrategyWith] for further
+// options.
 func NewMirroredStrategy(devices ...string) (Strategy, error) {
 	return NewMirroredStrategyWith(MirroredOptions{Devices: devices})
 }
 
 // NewMirroredStrategyWith is NewMirroredStrategy with options. A list of devices that is empty but not nil is an error
-// (TensorFlow takes every device then).
+// (TensorFlow then takes every device).
 func NewMirroredStrategyWith(o MirroredOptions) (Strategy, error) {
 	list, err := parseDevices("MirroredStrategy", o.Devices)
 	if err != nil {

@@ -17,23 +17,23 @@ import (
 // MultiWorkerOptions configure [NewMultiWorkerMirroredStrategyOver].
 type MultiWorkerOptions struct {
 	MirroredOptions // of the replicas of this process
-	// Group connects the processes; nil is a job of this process alone. It is closed with the strategy.
+	// Group connects the processes; nil means a job of this process alone. Closing the strategy closes it.
 	Group WorkerGroup
-	// Elastic lets Fit continue when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless
-	// there is a BackupAndRestore callback.
+	// Elastic lets Fit continue when workers are lost; the group must be an [ElasticGroup]. If it is nil, Fit then
+	// fails, unless there is a BackupAndRestore callback.
 	Elastic *Elastic
 	// Implementation says how the replicas of all processes communicate: "RING" is through host memory and the group;
-	// "NCCL" is NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker; "", or "AUTO", is NCCL where the
-	// devices are GPUs and all workers have the same version of it, else RING.
+	// "NCCL" is NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker; "" and "AUTO" use NCCL if the
+	// devices are GPUs and all workers have the same version of it, otherwise RING.
 	Implementation string
-	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. The group detects a
-	// lost worker sooner.
+	// Timeout is the longest time that devices wait for those of other workers in NCCL; 0 means 10 minutes. The group
+	// detects a lost worker sooner.
 	Timeout time.Duration
 	// Captured lets NCCL take part in captured steps where workers have several GPUs; see [NcclAllReduce]. It must be
 	// the same on all workers. Workers with one GPU each capture their steps anyway.
 	Captured bool
-	// Wire is the type in which sums of more than 16 KiB of float32 travel between GPUs, [ir.BFloat16] or [ir.Float16];
-	// sums are formed in float32. 0: float32
+	// Wire is the type in which float32 values of more than 16 KiB travel between GPUs when they are summed:
+	// [ir.BFloat16] or [ir.Float16]; 0 means float32. The sums are computed in float32.
 	Wire ir.DType
 }
 
@@ -53,8 +53,8 @@ func (o MultiWorkerOptions) Check() error {
 	return nil
 }
 
-// Introduction is what a worker tells the others of itself when it joins: its devices, and the line that makes the
-// strategy. Errors about it say so, also when it is gone.
+// Introduction is what a worker tells the others about itself when it joins: its devices, and the source line that
+// creates the strategy. Errors about the worker quote it, even after the worker is gone.
 func (o MultiWorkerOptions) Introduction() string {
 	names := strings.Join(o.Devices, ", ")
 	if list, err := o.devices(); err == nil {
@@ -63,7 +63,7 @@ func (o MultiWorkerOptions) Introduction() string {
 	return fmt.Sprintf("on %s, strategy made at %s", names, exec.CallSite())
 }
 
-// devices lists those of the replicas of this process.
+// devices lists the devices of the replicas of this process.
 func (o MultiWorkerOptions) devices() ([]kernels.Device, error) {
 	list, err := parseDevices("MultiWorkerMirroredStrategy", o.Devices)
 	if err != nil {
@@ -80,10 +80,10 @@ func (o MultiWorkerOptions) devices() ([]kernels.Device, error) {
 
 // MultiWorkerMirroredStrategy trains one model with several processes ("workers"), usually on several machines, each
 // with one or several replicas: tf.distribute.MultiWorkerMirroredStrategy. All run the same program. Every step sums
-// the gradients of all replicas, so all hold the same weights. Replica i of the worker with rank r is number r·n + i of
-// all, with n replicas on each worker.
+// the gradients of all replicas, so all hold the same weights. With n replicas on each worker, replica i of the worker
+// with rank r has number r·n + i.
 //
-// With Fit, Evaluate and DistributeDataset every worker reads the whole data and trains on its part of each global
+// With Fit, Evaluate and DistributeDataset every worker reads all of the data and trains on its part of each global
 // batch (TensorFlow's AutoShardPolicy DATA), cut by the rule of [Strategy].Split. So k workers compute what one replica
 // computes on the joined batch.
 //
@@ -152,7 +152,7 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	return m, nil
 }
 
-// meeting says how the replicas of several processes meet.
+// meeting says how the replicas of several processes communicate.
 func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device) (meeting, error) {
 	m := meeting{timeout: o.Timeout, narrow: o.Wire, captured: o.Captured}
 	switch o.Implementation {
@@ -184,16 +184,16 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 	return m, nil
 }
 
-// Rank is the number of this worker, from 0. With [Elastic] it can change inside Fit, between two steps; call it in
-// callbacks or between calls, not in other goroutines.
+// Rank is the number of this worker, from 0. With [Elastic] it can change during Fit, between two steps; call Rank in
+// callbacks or between calls of Fit, not in other goroutines.
 func (s *MultiWorkerMirroredStrategy) Rank() int { return s.at.First / len(s.at.Devices) }
 
 // Workers is the number of workers.
 func (s *MultiWorkerMirroredStrategy) Workers() int { return s.at.Total / len(s.at.Devices) }
 
-// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. When the group
-// has ended and no other one has formed, it is the first of the remaining workers, so that progress is saved even if
-// the chief is lost.
+// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. If the group
+// has ended and no new one has formed, the first of the remaining workers is the chief, so that progress is saved even
+// if the chief was lost.
 func (s *MultiWorkerMirroredStrategy) IsChief() bool {
 	if s.elastic.ended {
 		return s.elastic.first
@@ -206,8 +206,8 @@ func (s *MultiWorkerMirroredStrategy) String() string {
 	return fmt.Sprintf("%s worker %d of %d", s.local, s.Rank(), s.Workers())
 }
 
-// Close leaves the group. The others learn that this worker is gone; training cannot go on. Where it is deferred and
-// the program panics, they learn that, and take this worker for one that was lost.
+// Close leaves the group. The others learn that this worker is gone; training cannot continue. If Close is deferred and
+// the program panics, they learn of the panic and treat this worker as lost.
 func (s *MultiWorkerMirroredStrategy) Close() error {
 	if s.at.Group == nil {
 		return nil
@@ -220,8 +220,8 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 	return s.close(s.at.Group)
 }
 
-// Communicators connects the local replicas with each other and with those of the other workers: through the devices'
-// own means, or else through host memory and the group.
+// Communicators connects the local replicas with each other and with those of the other workers: by the devices' own
+// means if they have any, otherwise through host memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
 	_, ending := s.at.Group.(EndingGroup) // where workers come and go, devices must hear of it
 	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && (ending || !s.at.Elastic) {
@@ -251,7 +251,7 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 }
 
 // among connects the local replicas for communicators that combine their values with those of other workers: in device
-// memory where devices can do it inside of a program, and else through host memory.
+// memory if devices can do that inside a program, otherwise through host memory.
 func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
 	devices := s.at.Devices
 	switch {
@@ -325,16 +325,16 @@ func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 }
 
 // FailTogether tells the other workers that this one has failed and will not make the calls that they wait for, so that
-// they fail too instead of waiting. It does nothing for a nil error, for one that the others already know, and for
-// strategies of one process. Fit, Evaluate, Run, Reduce and Gather call it; a custom loop calls it when code between
-// these fails.
+// they fail too instead of waiting. It does nothing if err is nil, if the others already know of it, or if the strategy
+// has one process only. Fit, Evaluate, Run, Reduce and Gather call it; a custom loop calls it when code between these
+// fails.
 func FailTogether(s Strategy, err error) {
 	if b := baseOf(s); b != nil {
 		b.at.Fail(err)
 	}
 }
 
-// WorkersOf connects the processes of a strategy; nil where it is this one alone.
+// WorkersOf returns the group that connects the processes of a strategy; nil if there is only this one.
 func WorkersOf(s Strategy) WorkerGroup {
 	if b := baseOf(s); b != nil {
 		return b.at.Group
@@ -365,7 +365,7 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 }
 
 // ReceiveVariables returns the values that the variables have on the worker root, without those that are synchronized
-// on read, and changes none. All workers must call it with the same variables.
+// on read. It changes no variable. All workers must call it with the same variables.
 func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int) (mirrored Variables, values []kernels.Array, err error) {
 	var shards Variables
 	var wholes []kernels.Array

@@ -8,15 +8,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// workerLink is what the local replicas of one instance share.
+// workerLink holds what the local replicas of one instance share.
 type workerLink struct {
 	group  WorkerGroup
 	values []kernels.Array // of the call under way, used again
 }
 
 // workerCommunicator combines values in three steps: over the replicas of this process, over the processes (the first
-// local replica does that), and back to the local replicas. With one replica per process it is the second alone. Steps
-// allocate nothing.
+// local replica does that), and back to the local replicas. With one replica per process it is the second step alone.
+// Calls allocate nothing.
 type workerCommunicator struct {
 	link      *workerLink
 	inner     kernels.Communicator // nil: one replica in this process
@@ -32,7 +32,7 @@ type workerCommunicator struct {
 
 var _ kernels.Communicator = (*workerCommunicator)(nil)
 
-// Prepare lets the local replicas' devices make what a session needs.
+// Prepare lets the local replicas' devices create what a session needs.
 func (c *workerCommunicator) Prepare(s kernels.Session) error {
 	if p, ok := c.inner.(kernels.Preparer); ok {
 		return p.Prepare(s)
@@ -43,13 +43,13 @@ func (c *workerCommunicator) Prepare(s kernels.Session) error {
 // SetCall says what the calls belong to.
 func (c *workerCommunicator) SetCall(call WorkerCall) { c.call = call }
 
-// Replica is this end's number among the replicas of all processes.
+// Replica is this replica's number among the replicas of all processes.
 func (c *workerCommunicator) Replica() int { return c.first + c.local }
 
 // Replicas is the number of replicas of all processes.
 func (c *workerCommunicator) Replicas() int { return c.total }
 
-// host returns the memory of a buffer that lies in host memory, or a copy of one that does not.
+// host returns the memory of a buffer in host memory, or a copy of one that is elsewhere.
 func host(b kernels.Buffer) (kernels.Array, error) {
 	if data := b.Bytes(); data != nil || b.Type().Bytes() == 0 {
 		return kernels.Array{Type: b.Type(), Data: data}, nil
@@ -58,7 +58,7 @@ func host(b kernels.Buffer) (kernels.Array, error) {
 	return a, b.Read(a.Data)
 }
 
-// overWorkers hands the values to f in host memory, and puts them back.
+// overWorkers passes the values to f in host memory, and copies them back.
 func (c *workerCommunicator) overWorkers(values []kernels.Buffer, f func(c *workerCommunicator, ctx context.Context, kind ir.Kind, root int, values []kernels.Array) error, ctx context.Context, kind ir.Kind, root int) error {
 	l := c.link
 	l.values = l.values[:0]
@@ -105,7 +105,7 @@ func (c *workerCommunicator) AllReduce(ctx context.Context, kind ir.Kind, values
 	return c.hand(ctx, values)
 }
 
-// hand gives the first local replica's values to the others.
+// hand copies the first local replica's values to the others.
 func (c *workerCommunicator) hand(ctx context.Context, values []kernels.Buffer) error {
 	if c.inner == nil {
 		return nil
@@ -145,7 +145,7 @@ func (c *workerCommunicator) AllGather(ctx context.Context, part, whole kernels.
 	return c.inner.Broadcast(ctx, 0, whole)
 }
 
-// reserve makes the memory for the parts of the local replicas.
+// reserve allocates the memory for the parts of the local replicas.
 func (c *workerCommunicator) reserve(part kernels.Buffer, axis int) (err error) {
 	t := part.Type()
 	t.Shape = t.Shape.Clone()
@@ -223,7 +223,7 @@ func (c *workerCommunicator) Broadcast(ctx context.Context, root int, value kern
 	return c.inner.Broadcast(ctx, 0, value)
 }
 
-// Abort makes current and later calls of the local replicas return err, for good. Other processes learn it from
+// Abort makes current and all later calls of the local replicas return err. Other processes learn of it through
 // [FailTogether].
 func (c *workerCommunicator) Abort(err error) {
 	if c.inner != nil {
@@ -231,7 +231,7 @@ func (c *workerCommunicator) Abort(err error) {
 	}
 }
 
-// Close releases what the end holds.
+// Close releases the communicator's resources.
 func (c *workerCommunicator) Close() {
 	if c.inner != nil {
 		c.inner.Close()

@@ -8,21 +8,22 @@ import (
 )
 
 // Elastic says how training continues when workers are lost and come back. The zero value keeps the number of workers:
-// training waits for the return of a lost one. With a smaller Min it continues with the remaining workers, and readmits
-// a worker that comes back between two steps. Each global batch is then divided among the current workers, so that
+// training waits until a lost worker returns. With a smaller Min training continues with the remaining workers, and
+// readmits a returning worker between two steps. Each global batch is then divided among the current workers, so that
 // every example still counts once and the loss is that of the whole batch.
 type Elastic struct {
-	// Min and Max are the fewest and most workers that train; 0 is all of the cluster. With a Min below a majority,
-	// both parts of a partitioned network continue; when they meet again, the one with fewer steps discards its work.
-	// Workers beyond Max wait in multiworker.NewStrategy, up to the join timeout, for one that is lost.
+	// Min and Max are the smallest and largest number of workers that train; 0 means all workers of the cluster. With a
+	// Min below a majority, both parts of a partitioned network continue; when they meet again, the one with fewer
+	// steps discards its work. Workers beyond Max wait in multiworker.NewStrategy, up to the join timeout, for one that
+	// is lost.
 	Min, Max int
-	// Patience is how long the others wait for a lost worker before they continue with fewer; 0 is 1 s, negative not at
-	// all. It has no meaning if Min is all workers: then the wait ends with an error after the join timeout of the
-	// group (5 min).
+	// Patience is how long the others wait for a lost worker before they continue with fewer; 0 means 1 s, and a
+	// negative value means that they do not wait. It has no effect if Min is all workers: then the wait ends with an
+	// error after the join timeout of the group (5 min).
 	Patience time.Duration
 }
 
-// Check reports numbers that do not fit a cluster of n workers.
+// Check returns an error if the numbers do not fit a cluster of n workers.
 func (e *Elastic) Check(n int) error {
 	least, most := e.Bounds(n)
 	if e.Min < 0 || e.Max < 0 || least > most || most > n {
@@ -54,7 +55,7 @@ func (e *Elastic) Wait() time.Duration {
 	return e.Patience
 }
 
-// Standing is how far a worker is.
+// Standing says how far a worker has come.
 type Standing struct {
 	HasState bool   // it has the weights and the rest of the training state
 	Step     uint64 // the last step that it completed, counted over all of the job
@@ -68,28 +69,28 @@ type Roster struct {
 	Behind     []int  // ranks of those that need it
 }
 
-// ErrLeft is in the error of [ElasticGroup].Regroup if workers have left the job in good order, so that there are too
-// few for a group.
+// ErrLeft is in the error of [ElasticGroup].Regroup if so many workers have left the job in good order that too few
+// remain for a group.
 var ErrLeft = errors.New("it has left the job in good order")
 
 // ElasticGroup is a [WorkerGroup] that can be formed again when workers are lost.
 type ElasticGroup interface {
 	WorkerGroup
-	// Lost reports whether err says that the group has ended because workers are gone, or that this one was expelled.
-	// Regroup then forms the next one.
+	// Lost reports whether err says that the group has ended because workers are gone, or that this worker was
+	// expelled. Regroup then forms the next group.
 	Lost(err error) bool
 	// Regroup forms the next group from its callers and from waiting workers. Rank and Size may change.
 	Regroup(ctx context.Context, own Standing) error
 	// Roster describes the group.
 	Roster() Roster
-	// First reports, where Regroup has failed, whether this worker is the first one of the last group that is still
-	// there.
+	// First reports, after Regroup has failed, whether this worker is the first of those workers of the last group that
+	// are still there.
 	First() bool
 	// Pending reports whether workers are waiting to join and there is room for them.
 	Pending() bool
 }
 
-// elastic is what a strategy keeps for workers that come and go.
+// elastic is the state that a strategy keeps for workers that come and go.
 type elastic struct {
 	standing Standing
 	joining  bool // a running job took this worker in; the first Fit gets its state
@@ -103,7 +104,7 @@ func (s *MultiWorkerMirroredStrategy) Elastic() ElasticGroup {
 	return g
 }
 
-// Standing is how far this worker is, as it tells the others when the group is formed again.
+// Standing says how far this worker has come; it tells the others so when the group is formed again.
 func (s *MultiWorkerMirroredStrategy) Standing() Standing { return s.elastic.standing }
 
 // Advance notes a completed step. Fit calls it.
@@ -119,9 +120,9 @@ func (s *MultiWorkerMirroredStrategy) Joined() { s.elastic.joining = false }
 // called.
 func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
-// Recover makes Fit continue when workers are lost, as with a zero [Elastic]. It reports false if there is only one
-// process. Fit calls it if it has a BackupAndRestore callback; all workers must do so. It also reports false with
-// ShardOptimizerState, because a lost worker takes its piece of the optimizer's state with it: then the job is
+// Recover makes Fit continue when workers are lost, as with a zero [Elastic]. Fit calls it if it has a BackupAndRestore
+// callback; then all workers must call it. It returns false if there is only one process. It also returns false with
+// ShardOptimizerState, because a lost worker takes its piece of the optimizer's state with it; the job is then
 // restarted from its backup.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
 	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState
@@ -154,14 +155,14 @@ func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
 	return nil
 }
 
-// place takes over rank and size of the group.
+// place copies rank and size from the group.
 func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
 	s.at.Total, s.at.First = len(s.at.Devices)*g.Size(), len(s.at.Devices)*g.Rank()
 	s.at.Renew() // they connect the replicas of the group before
 }
 
-// meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the
-// middle of Fit, where that is done.
+// meet makes sure that all workers have the same number of replicas. A worker that joins a running job finds the others
+// in the middle of Fit, which does this check.
 func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
 	g := s.Elastic()
 	call := WorkerCall{Name: fmt.Sprintf("%sStrategy with %d replicas on each worker", s.name, len(s.at.Devices))}

@@ -12,11 +12,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// overlappedCommunicator is a workerCommunicator, of the one replica in this process, whose all-reduces go on while the
-// replica computes. A goroutine makes them in the order of their starts; it ends when none is left. Short ones wait
-// until the replica does, or until a long one follows: a goroutine, and to meet it, take longer than they do. Calls
-// that wait for their results let those under way finish first, so that all workers make the same calls in the same
-// order.
+// overlappedCommunicator is a workerCommunicator, of the one replica in this process, whose all-reduces run while the
+// replica computes. A goroutine makes them in the order in which they were started, and ends when none is left. Short
+// ones are delayed until the replica waits, or until a long one follows: starting a goroutine and waiting for it would
+// take longer than they do. Synchronous calls let those in progress finish first, so that all workers make the same
+// calls in the same order.
 type overlappedCommunicator struct {
 	*workerCommunicator
 
@@ -38,10 +38,10 @@ type job struct {
 	values []kernels.Buffer
 }
 
-// maxUnderWay is how many all-reduces may wait for the network.
+// maxUnderWay is the largest number of all-reduces that wait for the network.
 const maxUnderWay = 64
 
-// shortCall is up to how many bytes an all-reduce is short.
+// shortCall is the largest size of a short all-reduce, in bytes.
 const shortCall = 32 << 10
 
 func (j *job) bytes() int {
@@ -79,8 +79,8 @@ func (c *overlappedCommunicator) StartAllReduce(ctx context.Context, kind ir.Kin
 	return nil
 }
 
-// until returns when the first n calls are made or one has failed. It makes them itself if nobody else does. The lock
-// is held.
+// until returns when the first n calls are made or one has failed. It makes them itself if no goroutine does. The
+// caller holds the lock.
 func (c *overlappedCommunicator) until(n int) {
 	for c.err == nil && c.done < n {
 		if c.running {
@@ -99,7 +99,7 @@ func (c *overlappedCommunicator) work() {
 	c.make(math.MaxInt)
 }
 
-// make makes the first n calls, as far as they were started and none fails. The lock is held.
+// make makes those of the first n calls that were started, until one fails. The caller holds the lock.
 func (c *overlappedCommunicator) make(n int) {
 	for c.done < min(n, c.started) && c.err == nil {
 		err := c.transmit(c.jobs[c.done%maxUnderWay])
@@ -142,7 +142,7 @@ func (c *overlappedCommunicator) WaitAllReduce(context.Context) error {
 	return errors.New("distribute: a wait for an all_reduce that was not started")
 }
 
-// finish lets what is under way finish.
+// finish waits for calls in progress.
 func (c *overlappedCommunicator) finish() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,8 +174,8 @@ func (c *overlappedCommunicator) Broadcast(ctx context.Context, root int, value 
 	return c.workerCommunicator.Broadcast(ctx, root, value)
 }
 
-// Abort makes current and later calls return err, for good. It returns when the call over the network is over, which
-// may still use the replica's memory: the other workers make that one too.
+// Abort makes current and all later calls return err. It waits for the call on the network to end, because that may
+// still use the replica's memory; the other workers make this call too.
 func (c *overlappedCommunicator) Abort(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +189,7 @@ func (c *overlappedCommunicator) Abort(err error) {
 	c.workerCommunicator.Abort(err)
 }
 
-// Close returns when the call over the network is over. Calls that wait fail.
+// Close waits for the call on the network to end. Waiting calls fail.
 func (c *overlappedCommunicator) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

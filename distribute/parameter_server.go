@@ -9,13 +9,13 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// ParameterServerStrategy trains with variables on servers: tf.distribute.ParameterServerStrategy. One process
-// coordinates, workers compute gradients of their own batches, and servers apply each gradient as it arrives. All
-// processes run the same program. Package distribute/parameterserver creates it.
+// ParameterServerStrategy trains with variables on servers: tf.distribute.ParameterServerStrategy. One process is the
+// coordinator, workers compute gradients of their own batches, and servers apply each gradient as it arrives. All
+// processes run the same program. Package distribute/parameterserver creates the strategy.
 //
-// Fit needs StepsPerEpoch. Every worker reads its own data: batches are local, and an epoch has StepsPerEpoch of them
+// Fit needs StepsPerEpoch. Every worker reads its own data: batches are local, and an epoch has StepsPerEpoch batches
 // over all workers. Outside Fit a model computes with copies of the variables, which Fit updates at the end of each
-// epoch. So it can predict, and write files for any other strategy.
+// epoch. So the model can predict, and write files that any other strategy can read.
 type ParameterServerStrategy struct {
 	*local
 	job   parameters.Job
@@ -27,8 +27,9 @@ type ParameterServerStrategy struct {
 
 var _ Strategy = (*ParameterServerStrategy)(nil)
 
-// NewParameterServerStrategyOver makes the strategy over a job that has been joined, with computations on the given
-// device, or else the CPU. Most programs call parameterserver.NewStrategy or Run. The strategy's Close closes the job.
+// NewParameterServerStrategyOver creates the strategy for a job that has been joined. Computations run on the given
+// device, or on the CPU if there is none. Most programs call parameterserver.NewStrategy or Run. The strategy's Close
+// closes the job.
 func NewParameterServerStrategyOver(job parameters.Job, devices []string) (*ParameterServerStrategy, error) {
 	if job == nil {
 		return nil, errors.New("distribute: ParameterServerStrategy: the job is nil; call parameterserver.NewStrategy")
@@ -64,8 +65,8 @@ func (s *ParameterServerStrategy) Worker() int { return s.job.Worker() }
 // NextCall numbers the calls that all processes make in the same order, from 1.
 func (s *ParameterServerStrategy) NextCall() int { return int(s.calls.Add(1)) }
 
-// Companion returns the result of the first call's function. Package coordinator keeps its ClusterCoordinator here; a
-// strategy has one.
+// Companion calls first once per strategy, and returns its result on every call. Package coordinator keeps the
+// strategy's one ClusterCoordinator here.
 func (s *ParameterServerStrategy) Companion(first func() any) any {
 	s.companionOnce.Do(func() { s.companion = first() })
 	return s.companion

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/exec"
 )
 
-// What runs under a strategy is of package kernels/exec. It has its names here, where programs look for them.
+// Types of package kernels/exec for code that runs under a strategy, under the names that programs expect here.
 type (
 	// Function is traced code: compiled once for each combination of input types and replayed on every replica.
 	Function = exec.Function
@@ -28,7 +28,7 @@ type (
 	CrossReplica = exec.CrossReplica
 	// Component is one copy of a variable.
 	Component = exec.Component
-	// Context is what a layer gets to know when it is called.
+	// Context tells a layer how it is called.
 	Context = exec.Context
 	// IndexedSlices are rows of a larger tensor.
 	IndexedSlices = exec.IndexedSlices
@@ -50,7 +50,7 @@ type (
 	WorkerCall = exec.WorkerCall
 )
 
-// Variables, which outlive a step, and what is said of them.
+// Variables, which outlive a step, and their descriptions.
 type (
 	// Variable is state that outlives a step: a weight, an optimizer slot, a metric's count.
 	Variable = exec.Variable
@@ -68,7 +68,7 @@ type (
 	ReduceOp = exec.ReduceOp
 )
 
-// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that pad a batch would count.
+// ErrNotFilled is in the error of [Function.AcquireFilled] if rows that pad a batch would affect the result.
 var ErrNotFilled = exec.ErrNotFilled
 
 // The synchronizations. The zero value is OnWrite, TensorFlow's AUTO and ON_WRITE.
@@ -87,7 +87,7 @@ const (
 	OnlyFirstReplica = exec.OnlyFirstReplica
 )
 
-// NewVariable returns a variable that belongs to no strategy yet. If it is used before it was given to one, it belongs
+// NewVariable returns a variable that belongs to no strategy yet. If it is used before it is given to one, it belongs
 // to [Default].
 func NewVariable(spec VariableSpec) *Variable {
 	return exec.NewVariable(spec, func() exec.Strategy { return Default() })
@@ -96,8 +96,8 @@ func NewVariable(spec VariableSpec) *Variable {
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
 func NewFunction(s Strategy, name string, f TraceFunc) *Function { return exec.NewFunction(s, name, f) }
 
-// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, even if the strategy
-// spans several: its sums are those of this process, and other processes need not run it.
+// NewProcessFunction is NewFunction for code that only the replicas of this process run, even if the strategy spans
+// several processes: sums are over the replicas of this process, and other processes need not run the function.
 func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
 	return exec.NewProcessFunction(s, name, f)
 }
@@ -107,8 +107,8 @@ func NewNestFunction(s Strategy, f func(r *Replica, args ...any) any) *NestFunct
 	return exec.NewNestFunction(s, f)
 }
 
-// NewReplica starts a trace for one of n replicas outside any strategy, to compute shapes. The batch sizes are local
-// examples on this replica and global ones on all.
+// NewReplica starts a trace for one of n replicas outside any strategy, to compute shapes. local is the number of
+// examples of the batch on this replica, global the number on all replicas.
 func NewReplica(name string, n, local, global int) *Replica {
 	return exec.NewReplica(name, n, local, global)
 }
@@ -122,7 +122,7 @@ func MapStructure(v any, f func(path string, leaf any) (any, error)) (any, error
 	return exec.MapStructure(v, f)
 }
 
-// StrategyOf returns the strategy that a variable, a function or a replica belongs to; nil where there is none.
+// StrategyOf returns the strategy that a variable, a function or a replica belongs to; nil if there is none.
 func StrategyOf(of interface{ Strategy() exec.Strategy }) Strategy {
 	s, _ := of.Strategy().(Strategy)
 	return s

@@ -23,7 +23,7 @@ func (s *local) Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Arra
 	return reduceValues(op, value, len(s.at.Devices), axes, nil)
 }
 
-// reduceValues is Reduce over the n replicas of this process, and over other processes where there is a group.
+// reduceValues is Reduce over the n replicas of this process, and over other processes if there is a group.
 func reduceValues(op ReduceOp, value PerReplica, n int, axes []int, group WorkerGroup) (kernels.Array, error) {
 	if op != Sum && op != Mean {
 		return kernels.Array{}, fmt.Errorf("distribute: Reduce: cannot combine values by %q; use Sum or Mean", op)
@@ -89,7 +89,7 @@ type partial struct {
 	count  float64
 }
 
-// sumOver adds the elements of an array up along axes; none leaves it as it is.
+// sumOver sums the elements of an array along axes; without axes it leaves the array as it is.
 func sumOver(a kernels.Array, axes []int) (partial, error) {
 	shape := a.Type.Shape
 	out := partial{shape: shape.Clone(), values: a.Float64s(), count: 1}

@@ -18,8 +18,8 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 	return f.RunBatch(ctx, batch)
 }
 
-// SplitBatch divides a global batch into one part per replica along axis 0, which all of its arrays need, with one
-// length. The parts share the batch's memory.
+// SplitBatch divides a global batch into one part per replica along axis 0. All of its arrays must have this axis, with
+// the same length. The parts share the batch's memory.
 func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
 	if s == nil {
 		return nil, errNoStrategy
@@ -51,7 +51,7 @@ func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
 	return out, nil
 }
 
-// rowsOf is the length of the first axis, -1 for a scalar.
+// rowsOf returns the length of the first axis, -1 for a scalar.
 func rowsOf(a kernels.Array) int {
 	if len(a.Type.Shape) == 0 {
 		return -1

@@ -24,17 +24,18 @@ type Strategy interface {
 	NumReplicasInSync() int
 	// Devices lists the device of each replica in this process, in replica order.
 	Devices() []kernels.Device
-	// Communicators connects the replicas: it makes a set of communicators, one for each replica of this process; nil
-	// for a single replica.
+	// Communicators creates a set of communicators that connect the replicas, one for each replica of this process; nil
+	// if there is a single replica.
 	Communicators() ([]kernels.Communicator, error)
 	// Function prepares code to be traced once and replayed on every replica.
 	Function(f StepFunction) *Function
 	// Run runs a function on every replica, each with its part of the batch.
 	Run(ctx context.Context, f *Function, batch PerReplicaBatch) (PerReplica, error)
-	// Reduce combines the replicas' values into one by Sum or Mean: without axes elementwise, with axes also over these
-	// axes of each value, so that Mean counts every element once, even if the replicas' values differ in length.
-	// Negative axes count from the end. The sum of a value that is not distributed ([PerReplica] of length 1) is an
-	// error with several replicas; its mean is the value. The mean of integers is a float64. Bools cannot be reduced.
+	// Reduce combines the replicas' values into one by Sum or Mean. Without axes it combines elementwise; with axes
+	// also over these axes of each value, so that Mean counts every element once, even if the replicas' values differ
+	// in length. Negative axes count from the end. The sum of a value that is not distributed ([PerReplica] of length
+	// 1) is an error with several replicas; its mean is the value. The mean of integers is a float64. Bools cannot be
+	// reduced.
 	Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error)
 	// Gather joins the replicas' values along axis, in replica order. They need at least one axis, and may differ only
 	// in the length of axis. Negative axes are an error, as in TensorFlow.
@@ -45,16 +46,16 @@ type Strategy interface {
 	DistributeValuesFromFunction(f func(ValueContext) (kernels.Array, error)) (PerReplica, error)
 	// DistributeDataset divides each batch of ds into one part for each replica. Its batches are global.
 	DistributeDataset(ds Dataset, options ...InputOptions) (*DistributedDataset, error)
-	// DistributeDatasetsFromFunction yields the batches of the dataset that f creates, one for each replica: they are
+	// DistributeDatasetsFromFunction yields the batches of the dataset that f creates, one for each replica; these are
 	// local batches. f is called once, or once for each replica with [PerReplicaInput].
 	DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error)
 	// Split divides a number of examples into one part per replica: pieces of ⌈examples / replicas⌉, so that the last
-	// parts may be short or empty. This is TensorFlow's rule. It returns the parts of the replicas of this process;
-	// [SplitOverWorkers] all.
+	// parts may be short or empty. This is TensorFlow's rule. Split returns the parts of the replicas of this process,
+	// [SplitOverWorkers] those of all.
 	Split(examples int) []int
 	// Extended holds methods that libraries need and users rarely do.
 	Extended() *Extended
-	// Placement says where replicas and variables are, to what runs programs.
+	// Placement tells the code that runs programs where replicas and variables are.
 	Placement() *exec.Placement
 	// String names the strategy and its devices.
 	String() string
@@ -62,8 +63,8 @@ type Strategy interface {
 	base() *local
 }
 
-// local is a strategy whose replicas all live in this process. Strategies over several processes embed it, call is, set
-// the numbers of at, and have Communicators, Reduce and Gather of their own.
+// local is a strategy whose replicas are all in this process. Strategies over several processes embed it, call is, set
+// the numbers of at, and implement Communicators, Reduce and Gather themselves.
 type local struct {
 	name     string
 	self     Strategy // what variables and functions belong to
@@ -120,7 +121,7 @@ func (s *local) String() string {
 
 func (s *local) base() *local { return s }
 
-// baseOf returns the common part of a strategy; nil where there is none.
+// baseOf returns the common part of a strategy; nil if there is none.
 func baseOf(s Strategy) *local {
 	if s == nil {
 		return nil
@@ -128,7 +129,7 @@ func baseOf(s Strategy) *local {
 	return s.base()
 }
 
-// inside returns the strategy that a value stands for which embeds it.
+// inside returns the strategy that s embeds and stands for, or s itself.
 func inside(s Strategy) Strategy {
 	if s == nil {
 		return nil
@@ -151,8 +152,8 @@ func (s *local) Split(examples int) []int {
 }
 
 // SplitOverWorkers divides a number of examples into one part for each replica of all processes, by the rule of
-// [Strategy].Split, and returns the parts with the number of the first replica of this process. In a single process
-// that is Split and 0.
+// [Strategy].Split, and returns the parts with the number of the first replica of this process. In a single process it
+// returns the result of Split, and 0.
 func SplitOverWorkers(s Strategy, examples int) (parts []int, first int) {
 	if b := baseOf(s); b != nil {
 		return b.at.Split(examples), b.at.First
@@ -174,7 +175,7 @@ var defaultStrategy = sync.OnceValue(func() Strategy {
 // Default returns the strategy of a program that asks for none: one replica on the CPU.
 func Default() Strategy { return defaultStrategy() }
 
-// HasStrategy reports whether s is a strategy that somebody chose: neither nil nor the default one.
+// HasStrategy reports whether s is a strategy that was chosen explicitly: neither nil nor the default.
 func HasStrategy(s Strategy) bool { return s != nil && inside(s) != Default() }
 
 // NewOneDeviceStrategy puts everything on one device: variables, inputs and computation.

@@ -10,20 +10,20 @@ import (
 
 // TPUOptions configure [NewTPUStrategyOver].
 type TPUOptions struct {
-	// Devices, one for each replica of this process, in the order of the replicas.
+	// Devices lists one device per replica of this process, in the order of the replicas.
 	Devices []kernels.Device
-	// Group connects the hosts of a TPU of several, whose devices were joined ([kernels.Joiner]); nil: there is one
-	// host. All have equally many devices, and replica i of the host with rank r is number r·n + i of all. It is closed
-	// with the strategy, which is a [MultiWorkerMirroredStrategy]. Lost hosts end the job: a TPU cannot go on without
-	// them.
+	// Group connects the hosts of a TPU with several hosts, whose devices were joined ([kernels.Joiner]); nil means one
+	// host. All hosts have the same number n of devices, and replica i of the host with rank r has number r·n + i.
+	// Closing the strategy, which is a [MultiWorkerMirroredStrategy], closes the group. Losing a host ends the job: a
+	// TPU cannot continue without it.
 	Group WorkerGroup
 	// SameRandomNumbers makes all replicas draw the same random numbers.
 	SameRandomNumbers bool
 }
 
-// NewTPUStrategyOver makes the strategy of package distribute/tpu on devices of this process; most programs call
-// tpu.NewStrategy, which finds them. All replicas run one program with static shapes: a short batch whose parts would
-// differ in length is padded, and the padding counts nowhere (see [Replica].Rows).
+// NewTPUStrategyOver creates the strategy of package distribute/tpu on devices of this process. Most programs call
+// tpu.NewStrategy, which finds the devices. All replicas run one program with static shapes: a short batch whose parts
+// would differ in length is padded, and the padding does not affect any result (see [Replica].Rows).
 func NewTPUStrategyOver(o TPUOptions) (Strategy, error) {
 	if len(o.Devices) == 0 {
 		return nil, errors.New("distribute: TPUStrategy: the list of devices is empty; name one for each replica")
@@ -49,5 +49,5 @@ func NewTPUStrategyOver(o TPUOptions) (Strategy, error) {
 	return m, nil
 }
 
-// lasting is a group that cannot be formed again, though it could: the devices of its processes hang together.
+// lasting hides that a group could be formed again: the devices of its processes depend on each other.
 type lasting struct{ EndingGroup }
