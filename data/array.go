@@ -41,13 +41,13 @@ func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 	return kernels.ArrayOf(values, shape...)
 }
 
-// Scalar returns an array without axes: one number, as in single examples of a pipeline.
+// Scalar returns an array without axes: one number, such as the label of a single example in a pipeline.
 func Scalar[T Element](v T) Array {
 	a, _ := kernels.ArrayOf([]T{v}, []int{}...) // which cannot fail
 	return a
 }
 
-// Must returns a, and panics where err is not nil: for arrays whose creation cannot fail, as in tests.
+// Must returns a, and panics if err is not nil. It is for arrays whose creation cannot fail, as in tests.
 //
 //	x := data.Must(data.ArrayOf([]float32{1, 2, 3, 4}, 2, 2))
 func Must(a Array, err error) Array { return kernels.Must(a, err) }

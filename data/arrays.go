@@ -35,12 +35,12 @@ type ArraySource struct {
 	text    string // type of the inputs that were given as strings
 	err     error
 
-	// Memory for the inputs where they are one array, as they mostly are.
+	// Memory for the inputs if they are one array, as they usually are.
 	array  [1]Array
 	column [1]column
 }
 
-// column is what copying rows of one array needs.
+// column holds what is needed to copy rows of one array.
 type column struct {
 	dtype ir.DType
 	raw   []byte
@@ -48,7 +48,7 @@ type column struct {
 	row   int   // bytes of one example
 }
 
-// Arrays returns the source of examples that Fit, Evaluate and Predict take for data in memory.
+// Arrays returns a source of examples in memory, for Fit, Evaluate and Predict.
 //
 // x holds the inputs and y the targets (nil for prediction). Each is one array, a list of arrays ([]any, []Array, ...)
 // or a dictionary (map[string]any, sorted by name, or [Tensors] to set the order), and an array is anything that
@@ -92,7 +92,7 @@ func Arrays(x, y any, options ...ArrayOption) *ArraySource {
 	return s.seal()
 }
 
-// seal fills what derives from the arrays of s.batch.
+// seal fills the fields that are derived from the arrays of s.batch.
 func (s *ArraySource) seal() *ArraySource {
 	n, err := s.batch.rows()
 	if err != nil {
@@ -118,10 +118,10 @@ func (s *ArraySource) Err() error {
 
 var errNoSource = errors.New("data: the source is nil; make one with Arrays")
 
-// N returns the number of examples; 0 where Err is not nil.
+// N returns the number of examples; 0 if Err is not nil.
 func (s *ArraySource) N() int { return s.n }
 
-// TextType returns the Go type of the first input that was given as strings, "[]string"; "" where none was.
+// TextType returns the Go type of the first input that was given as strings, such as "[]string"; "" if there is none.
 func (s *ArraySource) TextType() string { return s.text }
 
 // All returns all examples as one batch, which shares the memory of the source.
@@ -190,8 +190,8 @@ func rowOfBatch(b *Batch, i int) (row Batch) {
 	return row
 }
 
-// Gather copies the examples of the given numbers, in their order and with repetitions, into a batch. Arrays of into
-// with the right element type and shape are filled, others are replaced by new ones, so reusing a batch costs no
+// Gather copies the examples with the given indices, in that order and with repetitions, into a batch. It fills arrays
+// of into that have the right element type and shape, and replaces others by new ones, so reusing a batch costs no
 // allocation. Calls may run in parallel with different batches.
 func (s *ArraySource) Gather(indices []int, into *Batch) error {
 	if s.err != nil {
@@ -209,7 +209,7 @@ func (s *ArraySource) Gather(indices []int, into *Batch) error {
 	return nil
 }
 
-// gather is Gather of numbers that are known to be right.
+// gather is Gather for indices that are known to be valid.
 func (s *ArraySource) gather(indices []int, into *Batch) {
 	s.shape(into, len(indices))
 	for i, t := range into.components() {
@@ -221,7 +221,7 @@ func (s *ArraySource) gather(indices []int, into *Batch) {
 	}
 }
 
-// gatherRange is gather of the examples lo..hi-1.
+// gatherRange is gather for the examples lo..hi-1.
 func (s *ArraySource) gatherRange(lo, hi int, into *Batch) {
 	s.shape(into, hi-lo)
 	for i, t := range into.components() {
@@ -241,7 +241,7 @@ func (s *ArraySource) rowBytes() (n int) {
 	return n
 }
 
-// shape makes the arrays of a batch fit n examples of s, keeping those that do already.
+// shape makes the arrays of a batch fit n examples of s, keeping arrays that already do.
 func (s *ArraySource) shape(into *Batch, n int) {
 	for i, t := range into.components() {
 		t.Names = s.batch.components()[i].Names

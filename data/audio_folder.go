@@ -24,7 +24,8 @@ func AudioSamplingRate(hertz int) AudioOption {
 }
 
 // OutputSequenceLength cuts the sounds of AudioDatasetFromDirectory to this many samples, and pads shorter ones with
-// silence; Keras's output_sequence_length. By default the sounds of a batch have the length of its longest.
+// silence; Keras's output_sequence_length. By default the sounds of a batch are padded to the length of the longest
+// one.
 func OutputSequenceLength(samples int) AudioOption {
 	return audioOption(func(f *audioFolder) { f.samples = samples })
 }
@@ -42,14 +43,15 @@ type AudioDataset struct {
 //
 //	dir/yes/1.wav, dir/yes/more/2.wav, dir/no/3.wav, ...
 //
-// X is float32 of shape (batch, samples, channels) with values from -1 to 1, as [LoadWAV] reads them; Y is the class as
-// Labels says. Files ending in .wav count. The options are those of [ImageFolder] that are not about pixels,
-// AudioSamplingRate and OutputSequenceLength; order, shuffling and the choice of validation files are as there.
+// X is float32 of shape (batch, samples, channels) with values from -1 to 1, as [LoadWAV] reads them; Y is the class,
+// encoded as Labels says. It reads files ending in .wav. The options are AudioSamplingRate, OutputSequenceLength, and
+// those of [ImageFolder] that do not concern pixels. Order, shuffling and the choice of validation files are the same
+// as for ImageFolder.
 //
-// Sounds of a batch that are shorter than its longest end in silence. In place of Keras's ragged=True,
-// ImageBatchSize(0) yields them one by one, each with its own length. All sounds of a batch must have the same number
-// of channels (Keras adds silent channels). Sounds are resampled before they are cut, so that all have the requested
-// length; Keras cuts first.
+// Shorter sounds of a batch are padded with silence at the end. Instead of Keras's ragged=True, use ImageBatchSize(0):
+// it yields sounds one by one, each with its own length. All sounds of a batch must have the same number of channels
+// (Keras adds silent channels). Sounds are resampled before they are cut, so that all have the requested length; Keras
+// cuts first.
 func AudioDatasetFromDirectory(dir string, options ...AudioOption) (*AudioDataset, error) {
 	f := audioFolder{folderConfig: newFolder("AudioDatasetFromDirectory", ".wav")}
 	f.together = true // sounds of one batch have the length of the longest
@@ -69,7 +71,7 @@ func (f *audioFolder) check() error {
 	return f.folderConfig.check()
 }
 
-// read reads the sounds of a batch, or one sound where there are no batches.
+// read reads the sounds of a batch, or one sound if there are no batches.
 func (f *audioFolder) read(paths []string) (Array, error) {
 	sounds, longest := make([]*wave, len(paths)), 0
 	for i, path := range paths {

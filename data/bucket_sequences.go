@@ -12,8 +12,7 @@ import (
 )
 
 // PadTargets makes [Pipeline.BucketBySequenceLength] pad the arrays of Y and SampleWeight too, with zeros: for models
-// with an output at every step. Padding steps must not count there, which is up to the mask; see
-// BucketBySequenceLength.
+// with an output at every step. The mask must keep these padding steps out of the loss; see BucketBySequenceLength.
 func PadTargets() PadOption { return padOption(func(c *padConfig) { c.targets = true }) }
 
 // PadInputs names the arrays of X, by number from 0, that are sequences for [Pipeline.BucketBySequenceLength]; by
@@ -49,16 +48,16 @@ func FromRagged[T Number](sequences [][]T, y any, options ...ArrayOption) *Pipel
 	})
 }
 
-// BucketBySequenceLength stacks examples of about the same length: each goes into the bucket of the first boundary that
-// is not below its length, is padded to that boundary, and a bucket that has batchSize examples is the next batch. So a
-// model is compiled for a handful of lengths, one for each boundary, and computes little padding. At the end of the
-// elements, the rest of a bucket moves to the next longer one, so that at most one batch is smaller; to drop examples
-// use Filter or Take. It is tf.data's bucket_by_sequence_length.
+// BucketBySequenceLength stacks examples of about the same length, like tf.data's bucket_by_sequence_length. Each
+// example goes into the bucket of the first boundary that is not below its length and is padded to that boundary; a
+// bucket with batchSize examples becomes the next batch. So a model is compiled for a handful of lengths, one for each
+// boundary, and computes little padding. At the end of the elements, the rest of a bucket moves to the next longer one,
+// so at most one batch is smaller. To drop examples, use Filter or Take.
 //
 // Elements are examples (see [FromRagged], [FromGenerator], [FromTensorSlices]) whose X is (steps) or (steps,
-// features...); the longest array of X says how long an example is. Padding is put after the steps, as in tf.data;
-// Padding(Pre) puts it before them. PadValue sets the number, 0 by default. An example longer than the last boundary is
-// an error, unless Truncating says from which end steps are removed.
+// features...); the length of an example is that of the longest array of X. Padding is put after the steps, as in
+// tf.data; Padding(Pre) puts it before them. PadValue sets the padding value, 0 by default. An example longer than the
+// last boundary is an error, unless Truncating says at which end to remove steps.
 //
 // The model needs a mask to ignore the padding: an Embedding with MaskZero, or a Masking layer for PadValue. With it,
 // recurrent layers, attention and losses see only the steps of the example, and the loss of a padded batch is that of
@@ -141,7 +140,7 @@ func (b *sequenceBuckets) run(elements iter.Seq2[Batch, error], yield func(Batch
 	}
 }
 
-// sequences calls f with the arrays that are padded, and the number they are padded with.
+// sequences calls f with each array to pad, and the value to pad it with.
 func (b *sequenceBuckets) sequences(element *Batch, f func(a *Array, value float64) error) error {
 	for i := range element.X.Arrays {
 		named := slices.Contains(b.pad.inputs, i)
@@ -174,7 +173,7 @@ func (b *sequenceBuckets) sequences(element *Batch, f func(a *Array, value float
 	return nil
 }
 
-// bucket says in which bucket an example belongs.
+// bucket returns the number of the bucket for an example.
 func (b *sequenceBuckets) bucket(element *Batch) (int, error) {
 	length := -1
 	err := b.sequences(element, func(a *Array, _ float64) error {

@@ -11,7 +11,7 @@ import (
 // Keras: (n, 1) gives (n, numClasses). labels is anything that ToArray accepts and must hold integers from 0 to
 // numClasses-1; numClasses = 0 means the largest label plus 1.
 //
-// Keras's behaviour, except that its result is float64 for NumPy input and that a negative label counts from the end.
+// This is Keras's behaviour, except that Keras returns float64 for NumPy input and counts negative labels from the end.
 func ToCategorical(labels any, numClasses int) (Array, error) {
 	d, err := numericArray(labels, "labels")
 	if err != nil {

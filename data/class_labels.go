@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ClassLabels numbers the names of classes, so that a model that knows classes by number can be trained with names and
-// answer with names.
+// ClassLabels maps class names to numbers and back, so that a model can be trained with names, and its predictions read
+// as names.
 //
 //	labels := data.ClassLabelsOf(names)
 //	y, err := labels.Encode(names)
@@ -33,7 +33,7 @@ func NewClassLabels(names ...string) (*ClassLabels, error) {
 	return l, nil
 }
 
-// ClassLabelsOf returns the labels of the different names among values, in alphabetical order, as Keras numbers the
+// ClassLabelsOf returns the labels for the distinct names among values, in alphabetical order, as Keras numbers the
 // folders of a dataset.
 func ClassLabelsOf(values []string) *ClassLabels {
 	names := slices.Clone(values)
@@ -66,7 +66,8 @@ func (l *ClassLabels) Encode(values []string) ([]int32, error) {
 }
 
 // Decode returns the name of the most probable class of each row of predictions (examples, classes), the first one in a
-// tie. With two labels predictions may be (examples) or (examples, 1): above 0.5 is the second.
+// tie. With two labels predictions may have shape (examples) or (examples, 1): a value above 0.5 means the second
+// label.
 func (l *ClassLabels) Decode(predictions Array) ([]string, error) {
 	rows, err := Rows[float64](predictions)
 	if err != nil {

@@ -32,7 +32,7 @@ func ToArray(v any) (Array, error) {
 	return d, nil
 }
 
-// numericArray is ToArray with the name that errors use for v.
+// numericArray is ToArray with the name by which errors refer to v.
 func numericArray(v any, name string) (Array, error) {
 	switch v := v.(type) {
 	case Array:
@@ -59,7 +59,7 @@ func numericArray(v any, name string) (Array, error) {
 	return fromNested(rv, name)
 }
 
-// checked returns an array as it may go into a model.
+// checked returns the array if it may be passed to a model.
 func checked(a Array, name string) (Array, error) {
 	if err := a.Check(); err != nil {
 		return Array{}, fmt.Errorf("%s: %w", name, err)
@@ -107,7 +107,7 @@ func fromNested(v reflect.Value, name string) (Array, error) {
 	return kernels.ArrayAt(dtype, flat.UnsafePointer(), flat.Len(), shape...)
 }
 
-// hintFor says what to do with elements that are no numbers.
+// hintFor says what to do with elements that are not numbers.
 func hintFor(element reflect.Type) string {
 	switch {
 	case element.Kind() == reflect.String:
@@ -127,7 +127,7 @@ type flattener struct {
 	next  int // index of the next element of flat
 }
 
-// ragged is the place of the first list whose length is not that of its siblings.
+// ragged is the position of the first list whose length differs from that of its siblings.
 type ragged struct {
 	path         string // "[3][0]"
 	axis, length int
@@ -183,7 +183,7 @@ func toTensors(v any, component string) (Tensors, error) {
 	return List(d), nil
 }
 
-// holdsArrays reports whether the elements of a list are arrays each, or may be.
+// holdsArrays reports whether each element of a list is, or may be, an array.
 func holdsArrays(element reflect.Type) bool {
 	return element.Kind() == reflect.Interface || element.Kind() == reflect.Pointer || element == reflect.TypeFor[Array]() || element.Implements(reflect.TypeFor[Arrayer]())
 }

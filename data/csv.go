@@ -58,7 +58,7 @@ func LabelIndex(index int) CSVOption {
 // MissingValue replaces empty features. By default an empty feature is an error; an empty label always is.
 func MissingValue(v float64) CSVOption { return csvOption(func(c *csvConfig) { c.missing = &v }) }
 
-// CSV is what a file of comma-separated values holds.
+// CSV is the content of a file of comma-separated values.
 type CSV struct {
 	Columns []string // names of the features
 	X       Array    // features, float32, shape (rows, columns)
@@ -92,7 +92,7 @@ func LoadCSV(path string, options ...CSVOption) (*CSV, error) {
 	return c, nil
 }
 
-// ReadCSV is LoadCSV of a reader.
+// ReadCSV is LoadCSV for a reader.
 func ReadCSV(r io.Reader, options ...CSVOption) (*CSV, error) {
 	c, err := readCSV(r, options)
 	if err != nil {
@@ -155,7 +155,7 @@ func readCSV(r io.Reader, options []CSVOption) (*CSV, error) {
 	}
 }
 
-// explain says more about an error of package csv, on a record of a file whose first line has so many fields.
+// explain adds details to an error of package csv about a record; fields is the number of fields in the first line.
 func (c *csvConfig) explain(err error, record []string, fields int) error {
 	var parse *csv.ParseError
 	switch {
@@ -171,7 +171,7 @@ func (c *csvConfig) explain(err error, record []string, fields int) error {
 	return fmt.Errorf("line %d, character %d: %w; expected fields without double quotes, or in a pair of them, with those inside doubled", parse.Line, parse.Column, parse.Err)
 }
 
-// separator returns the character that seems to separate the fields of a line, if that is none of those in use.
+// separator returns the character that seems to separate the fields of a line, if it can find one.
 func separator(line string) (rune, bool) {
 	for _, c := range ";\t|" {
 		if strings.ContainsRune(line, c) {
@@ -291,7 +291,7 @@ func (t *csvTable) finish() (*CSV, error) {
 	return c, nil
 }
 
-// encodeLabels gives labels their type, as CSV.Y says.
+// encodeLabels converts labels to the types that CSV.Y documents.
 func encodeLabels(labels []string, words map[string]string) (y Array, classes []string) {
 	whole, numbers := map[string]int64{}, map[string]float32{}
 	for w := range words {

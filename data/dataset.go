@@ -22,7 +22,7 @@ type Dataset interface {
 // Infinite is the cardinality of a dataset that never ends.
 const Infinite = -1
 
-// Sized is implemented by datasets that may know how many batches (or elements) a pass yields before making it.
+// Sized is implemented by datasets that may know, before a pass, how many batches (or elements) it yields.
 type Sized interface {
 	// Cardinality returns the number of elements of a pass, or Infinite; known is false if only a pass can find out.
 	Cardinality() (n int, known bool)
@@ -44,7 +44,7 @@ func canceled(ctx context.Context) error {
 	return nil
 }
 
-// failed is the pass that yields only an error.
+// failed returns a pass that yields only an error.
 func failed(err error) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) { yield(Batch{}, err) }
 }

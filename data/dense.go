@@ -15,7 +15,8 @@ func newArray(dt ir.DType, shape ...int) Array {
 	return kernels.NewArray(ir.Type{DType: dt, Shape: slices.Clone(ir.Shape(shape))})
 }
 
-// wrap makes an array of a slice, whose length must fit the shape, without copying it. No shape means a scalar.
+// wrap makes an array from a slice without copying it. The length of the slice must fit the shape; no shape means a
+// scalar.
 func wrap[T Element](values []T, shape ...int) Array {
 	if shape == nil {
 		shape = []int{}
@@ -23,7 +24,7 @@ func wrap[T Element](values []T, shape ...int) Array {
 	return kernels.Must(kernels.ArrayOf(values, shape...))
 }
 
-// describe gives element type and shape: "float32[32 10]", "int64[]" for a scalar.
+// describe returns element type and shape: "float32[32 10]", "int64[]" for a scalar.
 func describe(d Array) string {
 	if d.IsZero() {
 		return "none"
@@ -31,10 +32,10 @@ func describe(d Array) string {
 	return d.Type.String()
 }
 
-// maxBytes is more than a machine can address, and so the end of what is tried: 64 TiB, or 2 GiB where int has 32 bits.
+// maxBytes is the largest size that is tried, more than a machine can address: 64 TiB, or 2 GiB if int has 32 bits.
 const maxBytes = min(1<<46, math.MaxInt)
 
-// volume multiplies dimensions; ok is false where one is negative or the product of the non-zero ones exceeds maxBytes.
+// volume multiplies dimensions; ok is false if one is negative or the product of the non-zero ones exceeds maxBytes.
 func volume(shape []int, itemSize int) (n int, ok bool) {
 	n = 1
 	for _, d := range shape {

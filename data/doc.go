@@ -1,7 +1,7 @@
 // Package data feeds examples to a model: in-memory arrays, transformation pipelines, user-defined sequences, and
 // readers of common file formats.
 //
-// # Words
+// # Terms
 //
 // An example is one row of the data: one image with its label. An array is an [Array], row-major. A [Batch] holds the
 // arrays of some examples, stacked along a leading axis. An element is what a [Pipeline] passes from stage to stage: a

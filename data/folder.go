@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/internal/philox"
 )
 
-// folderKind is what images, texts and sounds in a folder do in their own way.
+// folderKind is what differs between folders of images, texts and sounds.
 type folderKind interface {
-	// check reports settings that are wrong or contradict each other.
+	// check returns an error if settings are wrong or contradict each other.
 	check() error
-	// read returns X of some files: an element of one file, or a batch where the files are read together.
+	// read returns X for some files: the element of one file, or a batch if files are read together.
 	read(paths []string) (Array, error)
 }
 
@@ -30,7 +30,7 @@ func newFolder(function string, suffixes ...string) folderConfig {
 	return folderConfig{function: function, suffixes: suffixes, labels: LabelInt, batchSize: DefaultBatchSize}
 }
 
-// open makes the data set of the files below a folder, with the settings of c, which is part of the kind.
+// open creates the dataset of the files below a folder, with the settings of c, which is embedded in kind.
 func (c *folderConfig) open(dir string, kind folderKind) (*folderDataset, error) {
 	if err := kind.check(); err != nil {
 		return nil, fmt.Errorf("data: %s: %w", c.function, err)
@@ -42,7 +42,7 @@ func (c *folderConfig) open(dir string, kind folderKind) (*folderDataset, error)
 	return &folderDataset{Pipeline: c.pipeline(files, kind), ClassNames: files.classNames, Paths: files.paths, Classes: files.classes}, nil
 }
 
-// pipeline reads the files when they are needed, in an order of its own for each pass.
+// pipeline reads the files when they are needed, in a different order for each pass.
 func (c *folderConfig) pipeline(files *folderFiles, kind folderKind) *Pipeline {
 	n, group := len(files.paths), 1
 	if c.together {
@@ -81,7 +81,7 @@ func (c *folderConfig) order(n, epoch int) []int {
 	return order
 }
 
-// load returns the element or the batch of some files.
+// load returns the element or the batch for some files.
 func (c *folderConfig) load(files *folderFiles, order []int, kind folderKind) (Batch, error) {
 	paths, elements := make([]string, len(order)), make([]Batch, len(order))
 	for i, file := range order {

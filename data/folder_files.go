@@ -20,7 +20,7 @@ type folderFiles struct {
 	classes    []int // of each file; nil for LabelNone
 }
 
-// files lists the files of a folder in the order of the first pass, or of the part of a validation split.
+// files lists the files of a folder, or of one part of a validation split, in the order of the first pass.
 func (c *folderConfig) files(dir string) (*folderFiles, error) {
 	f := &folderFiles{}
 	if err := c.index(dir, f); err != nil {
@@ -119,7 +119,7 @@ func classFolders(dir string) ([]string, error) {
 	return names, nil
 }
 
-// indexLabels lists the files below a folder, whose classes FileLabels tells.
+// indexLabels lists the files below a folder, with the classes that FileLabels gives.
 func (c *folderConfig) indexLabels(dir string, f *folderFiles) (err error) {
 	if f.paths, err = c.filesBelow(dir); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (c *folderConfig) indexLabels(dir string, f *folderFiles) (err error) {
 	return nil
 }
 
-// filesBelow lists the files with the endings of the dataset in a folder and its subfolders: folders sorted by their
-// path, files by their name.
+// filesBelow lists the files in a folder and its subfolders that have the dataset's suffixes: folders sorted by path,
+// files by name.
 func (c *folderConfig) filesBelow(dir string) ([]string, error) {
 	w := folderWalk{suffixes: c.suffixes, followLinks: c.followLinks, byFolder: map[string][]string{}}
 	if err := w.visit(dir); err != nil {
@@ -209,7 +209,7 @@ func isFolderLink(e fs.DirEntry, path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// isFile says whether an entry is a file or a link to one.
+// isFile reports whether an entry is a file or a link to one.
 func isFile(e fs.DirEntry, path string) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return true

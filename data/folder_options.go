@@ -41,7 +41,7 @@ type FolderOption interface {
 	AudioOption
 }
 
-// folderConfig are the settings that all kinds of folders have.
+// folderConfig holds the settings that all kinds of folders share.
 type folderConfig struct {
 	function string   // of the API, for messages
 	suffixes []string // of the files
@@ -84,20 +84,20 @@ func ImageSeed(seed uint32) FolderOption {
 }
 
 // ValidationSplit reserves a fraction of the files, 0 < fraction < 1, and yields only the named part. Two calls with
-// the same fraction and seed and the two parts share no file.
+// the same fraction and seed, one for each part, share no file.
 func ValidationSplit(fraction float64, part Subset) FolderOption {
 	return folderOption(func(c *folderConfig) { c.split, c.subset = fraction, part })
 }
 
-// ClassNames chooses the subfolders that are classes, and their numbers: names[0] is class 0. By default all are,
-// sorted.
+// ClassNames chooses the subfolders that are classes, and their numbers: names[0] is class 0. By default all subfolders
+// are classes, in sorted order.
 func ClassNames(names ...string) FolderOption {
 	return folderOption(func(c *folderConfig) { c.classNames = names })
 }
 
-// FileLabels gives the class of each file, instead of its folder; Keras's labels=[...]. The files are counted in
-// alphabetical order: folder by folder, those of the folder itself first. The class names are the different labels,
-// sorted.
+// FileLabels gives the class of each file, instead of taking it from the folder; Keras's labels=[...]. The labels are
+// in the alphabetical order of the files: folder by folder, starting with the files of the top folder. The class names
+// are the distinct labels, sorted.
 func FileLabels(labels ...int) FolderOption {
 	return folderOption(func(c *folderConfig) { c.fileLabels = append([]int{}, labels...) })
 }
@@ -109,7 +109,7 @@ func FollowLinks() FolderOption { return folderOption(func(c *folderConfig) { c.
 // ImageWorkers sets how many images are read at the same time; the default 0 means one for each CPU.
 func ImageWorkers(n int) FolderOption { return folderOption(func(c *folderConfig) { c.workers = n }) }
 
-// check reports options that contradict each other.
+// check returns an error if options contradict each other.
 func (c *folderConfig) check() error {
 	if c.batchSize < 0 || c.workers < 0 || c.workers > mostAhead {
 		return fmt.Errorf("batch size %d and %d workers; expected 0 or more, and %d workers at most", c.batchSize, c.workers, mostAhead)

@@ -96,7 +96,7 @@ func readIDX(r io.Reader, hint int) (Array, error) {
 	return fromNative(dtype, raw, shape...), nil
 }
 
-// noEOF turns the end of a file inside a header into the error that it is.
+// noEOF turns io.EOF, which inside a header means a truncated file, into io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

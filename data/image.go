@@ -38,8 +38,8 @@ func (m ColorMode) channels() (int, error) {
 // with values from 0 to 255. A height and width other than 0 resize it bilinearly, with half-pixel centres and without
 // antialiasing. Colours are not premultiplied by their transparency, and 16-bit channels are reduced to the upper byte.
 //
-// Keras's load_img and img_to_array. JPEG values may differ from those of TensorFlow by a few units: it decodes with an
-// inexact transform, and colours are interpolated differently.
+// It is Keras's load_img followed by img_to_array. JPEG values may differ from those of TensorFlow by a few units,
+// because TensorFlow decodes with an inexact transform and interpolates colours differently.
 func LoadImage(path string, height, width int, mode ColorMode) (Array, error) {
 	d, err := loadImage(path, height, width, mode, Bilinear, stretch, nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func LoadImage(path string, height, width int, mode ColorMode) (Array, error) {
 	return d, nil
 }
 
-// loadImage is LoadImage; grey, if it is not nil, takes the colour out of an image before its size changes.
+// loadImage is LoadImage; grey, if it is not nil, converts an image to greyscale before it is resized.
 func loadImage(path string, height, width int, mode ColorMode, m Interpolation, fit fitMode, grey func(img image.Image, format string) image.Image) (Array, error) {
 	channels, err := mode.channels()
 	if err != nil {
@@ -79,7 +79,7 @@ func loadImage(path string, height, width int, mode ColorMode, m Interpolation, 
 	return wrap(resizeImage(img, channels, height, width, m, fit), height, width, channels), nil
 }
 
-// maxPixels is the largest image that is read, whatever its file says; it is the limit of Pillow too.
+// maxPixels is the size of the largest image that is read, the same limit as Pillow's.
 const maxPixels = 1 << 30 / 6
 
 // pixelsPerByte bounds how many pixels one byte of a file can stand for, so that a small file that promises a huge

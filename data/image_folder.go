@@ -54,14 +54,14 @@ func ImageDatasetFromDirectory(dir string, height, width int, options ...ImageOp
 //
 //	dir/cats/1.jpg, dir/cats/more/2.png, dir/dogs/3.jpg, ...
 //
-// X is float32 of shape (batch, height, width, channels) with values from 0 to 255, resized as LoadImage does or as the
-// options say; Y is the class as Labels says. Files ending in .bmp, .gif, .jpeg, .jpg or .png count; folders with a
-// leading dot and, without FollowLinks, folders behind symbolic links inside a class do not. Files are read when they
-// are needed, several at a time and ahead of the consumer.
+// X is float32 of shape (batch, height, width, channels) with values from 0 to 255, resized as by LoadImage or as the
+// options say; Y is the class, encoded as Labels says. It reads files ending in .bmp, .gif, .jpeg, .jpg or .png. It
+// skips folders with a leading dot and, without FollowLinks, folders behind symbolic links inside a class. Files are
+// read when they are needed, several at a time and ahead of the consumer.
 //
-// The files are put in alphabetical order and then, unless ImagesInOrder is given, shuffled by NumPy's legacy generator
+// The files are sorted alphabetically and then, unless ImagesInOrder is given, shuffled by NumPy's legacy generator
 // with ImageSeed; the last int(fraction*n) are the validation files. So the same seed gives the same split as in Keras.
-// The order of each pass is drawn from stream epoch of the Philox generator and differs from Keras's.
+// The order of each pass is drawn from the Philox generator, stream number epoch, and differs from Keras's.
 func ImageFolder(dir string, height, width int, options ...ImageOption) (*ImageDataset, error) {
 	f := imageFolder{folderConfig: newFolder("ImageFolder", ".bmp", ".gif", ".jpeg", ".jpg", ".png"), height: height, width: width, colors: RGB}
 	for _, o := range options {

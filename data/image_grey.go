@@ -6,10 +6,10 @@ import (
 	"image/color"
 )
 
-// greyAsDecoded makes the image that decoders of a format give where one channel is asked for, as TensorFlow does, and
-// with it Keras's image_dataset_from_directory. For PNG it is that of libpng, which rounds down, or to the nearest of
-// 16 bits and then down; for JPEG the brightness that the file holds. Others stay as they are: TensorFlow has no grey
-// for them.
+// greyAsDecoded returns the image that TensorFlow's decoders, and with them Keras's image_dataset_from_directory,
+// produce when one channel is requested. For PNG that is libpng's grey, which rounds 8-bit values down; it rounds
+// 16-bit values to nearest, and then down to 8 bits. For JPEG it is the luma stored in the file. Other formats stay as
+// they are: TensorFlow cannot decode them to grey.
 func greyAsDecoded(img image.Image, format string) image.Image {
 	r := img.Bounds()
 	switch img := img.(type) {

@@ -6,7 +6,7 @@ import (
 )
 
 // columnReader returns a function that reads the pixels of one row at the given columns, without premultiplication.
-// The usual kinds of image are read without a call for each pixel.
+// The common image types are read without a call for each pixel.
 func columnReader(img image.Image, columns []int) func(y int, row []color.NRGBA) {
 	left := img.Bounds().Min.X
 	switch img := img.(type) {
@@ -60,8 +60,8 @@ func columnReader(img image.Image, columns []int) func(y int, row []color.NRGBA)
 
 func withoutAlpha(c color.Color) color.NRGBA { return color.NRGBAModel.Convert(c).(color.NRGBA) }
 
-// lumaChroma is columnReader for what JPEG files hold. Where the colour of a column lies in a row is the same for all
-// rows.
+// lumaChroma is columnReader for the luma and chroma of JPEG files. The offset of a column's chroma within a row is the
+// same for all rows.
 func lumaChroma(img *image.YCbCr, columns []int) func(y int, row []color.NRGBA) {
 	left, top := img.Rect.Min.X, img.Rect.Min.Y
 	chroma := make([]int, len(columns))

@@ -8,7 +8,7 @@ import (
 
 var imageType = reflect.TypeFor[image.Image]()
 
-// imagesIn returns v as images, where it is one or a list of them.
+// imagesIn returns v as images, if it is an image or a list of images.
 func imagesIn(v any) (images []image.Image, list bool) {
 	if img, ok := v.(image.Image); ok {
 		return []image.Image{img}, false
@@ -24,7 +24,7 @@ func imagesIn(v any) (images []image.Image, list bool) {
 	return images, true
 }
 
-// fromImages makes an array (images, height, width, channels) of images of one size.
+// fromImages makes an array (images, height, width, channels) from images of one size.
 func fromImages(images []image.Image, name string) (Array, error) {
 	if len(images) == 0 {
 		return Array{}, fmt.Errorf("%s is an empty list of images", name)

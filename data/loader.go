@@ -17,7 +17,7 @@ type loaderOption func(*Loader)
 
 func (f loaderOption) applyLoader(l *Loader) { f(l) }
 
-// DropRemainder drops a last batch that is shorter than the batch size. By default it is used.
+// DropRemainder drops the last batch if it is shorter than the batch size. By default it is kept.
 func DropRemainder() LoaderOption { return loaderOption(func(l *Loader) { l.dropRemainder = true }) }
 
 // Buffers sets how many batches exist at once; the default 2 lets one be filled while another is used. A consumer that
@@ -30,25 +30,25 @@ func ShuffleInsideBatches() LoaderOption {
 	return loaderOption(func(l *Loader) { l.insideBatches = true })
 }
 
-// Place calls f with each batch before it is filled, in the goroutine that fills it: f may let its arrays lie in other
-// memory of the same length, which the rows are then copied to, and must give them their own again before that memory
-// goes away. The batch has the arrays that it had when it was filled last, none at first. A panic of f continues in
-// Next as a [PanicError].
+// Place calls f with each batch before it is filled, in the goroutine that fills it. f may point the batch's arrays to
+// other memory of the same length, into which the rows are then copied; it must restore their own memory before the
+// other is released. The batch has the arrays with which it was last filled, or none the first time. A panic of f
+// continues in Next as a [PanicError].
 func Place(f func(batch *Batch)) LoaderOption {
 	return loaderOption(func(l *Loader) { l.place = f })
 }
 
-// Prepare calls f with each batch when it has been filled, in the goroutine that fills it: while a step works on one
-// batch, f may look at the next, or send it ahead. f must not keep the batch beyond the time when the consumer is done
-// with it; the same address comes again with other examples. A panic of f continues in Next as a [PanicError].
+// Prepare calls f with each batch after it has been filled, in the goroutine that fills it. So f can inspect the next
+// batch, or send it ahead, while a step works on the current one. f must not keep the batch after the consumer is done
+// with it: its memory is reused for other examples. A panic of f continues in Next as a [PanicError].
 func Prepare(f func(batch *Batch)) LoaderOption {
 	return loaderOption(func(l *Loader) { l.prepare = f })
 }
 
 // Loader divides an ArraySource into batches, in buffers that it reuses. While a step works on one batch, a goroutine
-// of the pass copies the rows of the next; batches of a few kilobytes, which are copied sooner than they are handed
-// over, are filled when they are asked for. It is safe for concurrent use, but passes that overlap in time each
-// allocate their own buffers.
+// of the pass copies the rows of the next. Batches of a few kilobytes are filled on request instead, because copying
+// them takes less time than handing them over. A Loader is safe for concurrent use, but passes that overlap in time
+// each allocate their own buffers.
 type Loader struct {
 	source        *ArraySource
 	batchSize     int
@@ -66,8 +66,8 @@ type Loader struct {
 	idle *scratch // memory of a finished pass, for the next one
 }
 
-// smallBatch is up to how many bytes a batch is filled by Next itself: to hand a buffer to a goroutine and back takes
-// one to two microseconds, longer than to copy so many.
+// smallBatch is the largest size in bytes of a batch that Next fills itself. Passing a buffer to a goroutine and back
+// takes one to two microseconds, longer than copying that many bytes.
 const smallBatch = 16 << 10
 
 // scratch is the memory of a pass.
@@ -78,7 +78,7 @@ type scratch struct {
 	buffers []*buffer
 }
 
-// buffer holds one batch: the arrays of full size, or beside them those of a shorter last batch.
+// buffer holds one batch: the arrays of full size, and separately those of a shorter last batch.
 type buffer struct {
 	full, tail Batch
 	current    *Batch // the one of the two that was filled last
@@ -87,9 +87,9 @@ type buffer struct {
 
 // Loader returns a loader of batches of batchSize examples; the last one of a pass may be shorter.
 //
-// With shuffle, pass number epoch visits the examples in the order that the Fisher-Yates algorithm makes of 0, 1, ...,
-// n-1 with stream epoch of the Philox generator with key seed: every epoch has its own order, and a resumed run repeats
-// it. Without shuffle the examples keep their order and seed is ignored.
+// With shuffle, pass number epoch visits the examples in the order into which the Fisher-Yates algorithm shuffles 0, 1,
+// ..., n-1, with random numbers from the Philox generator with key seed, stream number epoch. So every epoch has its
+// own order, and a resumed run repeats it. Without shuffle the examples keep their order and seed is ignored.
 func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options ...LoaderOption) *Loader {
 	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, direct: batchSize*s.rowBytes() <= smallBatch, err: s.err}
 	for _, o := range options {
@@ -152,7 +152,7 @@ func (l *Loader) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error]
 	}
 }
 
-// permute writes the order of a pass.
+// permute writes the order of a pass into order.
 func (l *Loader) permute(order []int, epoch int) {
 	if !l.shuffle {
 		return

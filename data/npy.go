@@ -17,7 +17,7 @@ import (
 
 const npyMagic = "\x93NUMPY"
 
-// maxNPYHeader bounds the header, which is text and short for all arrays that can be read here.
+// maxNPYHeader bounds the size of the header, which is short for all arrays that can be read here.
 const maxNPYHeader = 1 << 16
 
 // npyTypes maps NumPy's type codes, without byte order, to element types. float16 ("f2") is widened to float32.
@@ -28,10 +28,10 @@ var npyTypes = map[string]ir.DType{
 	"f4": ir.Float32, "f8": ir.Float64,
 }
 
-// ReadNPY reads one array in NumPy's .npy format, versions 1.0 to 3.0, either byte order, C or Fortran order. The
-// result is row-major. float16 becomes float32, since Go has no such type; complex numbers get one more axis, the last,
-// of real and imaginary part. Objects and records are errors, as are arrays of strings without values; other arrays
-// without values have an axis of length 0.
+// ReadNPY reads one array in NumPy's .npy format, versions 1.0 to 3.0, in either byte order, in C or Fortran order. The
+// result is row-major. float16 becomes float32, since Go has no float16; complex numbers become a new last axis of real
+// and imaginary part. Objects and records are errors, and so are empty arrays of strings; other empty arrays have an
+// axis of length 0.
 //
 // Source of the format: NumPy, module numpy.lib.format.
 func ReadNPY(r io.Reader) (Array, error) {
@@ -61,8 +61,8 @@ func loadNPY(path string) (Array, error) {
 	})
 }
 
-// readFile hands a file to the reader of a format, with its size, or the largest one that memory is set aside for at
-// once.
+// readFile passes a file to the reader of a format, with the file's size, capped at the largest amount of memory that
+// is allocated at once.
 func readFile(path string, read func(r *bufio.Reader, size int) (Array, error)) (Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -108,7 +108,7 @@ func readNPY(r io.Reader, hint int) (Array, error) {
 	return h.decode(raw), nil
 }
 
-// beginNPY reads up to the values, and says how many follow.
+// beginNPY reads everything before the values, and returns their number.
 func beginNPY(r io.Reader) (h npyHeader, n int, err error) {
 	text, err := readNPYHeader(r)
 	if err != nil {
@@ -223,7 +223,7 @@ func WriteNPY(w io.Writer, d Array) error {
 	return nil
 }
 
-// SaveNPY writes a .npy file, replacing an existing one only when everything was written.
+// SaveNPY writes a .npy file. It replaces an existing file only after everything was written.
 func SaveNPY(path string, d Array) error {
 	if err := atomicfile.Write(path, func(w io.Writer) error { return writeNPY(w, d) }); err != nil {
 		return fmt.Errorf("data: SaveNPY: %w", atomicfile.Named(path, err))
@@ -260,7 +260,7 @@ func writeNPY(w io.Writer, d Array) error {
 	return err
 }
 
-// npyCode gives NumPy's name of an element type in the byte order of arrays.
+// npyCode returns NumPy's name of an element type, in the byte order of arrays.
 func npyCode(dt ir.DType) (string, error) {
 	order := "<"
 	if dt.Size() == 1 {
@@ -286,7 +286,7 @@ func abbreviate(s string) string {
 	return s
 }
 
-// dtypeOfNPY reads a descr such as "<f4".
+// setDescr reads a descr such as "<f4".
 func (h *npyHeader) setDescr(descr string) error {
 	if len(descr) < 2 {
 		return fmt.Errorf("element type %q is unknown", descr)

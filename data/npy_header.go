@@ -11,7 +11,7 @@ import (
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28), }
 //
-// The three keys may come in any order, each once; nothing else may be there.
+// The three keys may come in any order, each exactly once. Nothing else is allowed.
 func parseNPYHeader(text string) (npyHeader, error) {
 	s := &scanner{rest: text}
 	var h npyHeader

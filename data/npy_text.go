@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// setText reads the types of strings, S5 (five bytes) and U5 (five characters of four bytes); false for others.
+// setText reads the types of strings, such as S5 (five bytes) and U5 (five characters of four bytes); it returns false
+// for others.
 func (h *npyHeader) setText(code string) (bool, error) {
 	kind := code[0]
 	if kind != 'S' && kind != 'U' || len(code) > 10 {
@@ -44,7 +45,7 @@ func (h *npyHeader) decodeText(raw []byte) Array {
 	return d
 }
 
-// stringAt decodes one string, less the zeros that fill it up.
+// stringAt decodes one string, without the zeros that pad it.
 func (h *npyHeader) stringAt(raw []byte) string {
 	if h.text == 'S' {
 		return strings.TrimRight(string(raw), "\x00")

@@ -12,8 +12,8 @@ import (
 )
 
 // LoadNPZ reads the arrays of a .npz file of NumPy (numpy.savez and savez_compressed) as a named set, in the order of
-// the file. Members that are not .npy files are skipped. Every array is bounded by the real size of its member, and
-// each member's checksum is verified.
+// the file. Members that are not .npy files are skipped. The size of every array is bounded by the actual size of its
+// member, and each member's checksum is verified.
 func LoadNPZ(path string) (Tensors, error) {
 	t, err := loadNPZ(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func loadNPZ(path string) (Tensors, error) {
 	return readNPZ(f, info.Size())
 }
 
-// ReadNPZ is LoadNPZ of an open archive of the given size.
+// ReadNPZ is LoadNPZ for an open archive of the given size in bytes.
 func ReadNPZ(r io.ReaderAt, size int64) (Tensors, error) {
 	t, err := readNPZ(r, size)
 	if err != nil {
@@ -93,7 +93,7 @@ func readMember(member *zip.File, archiveSize int64) (Array, error) {
 		return Array{}, err
 	}
 	defer r.Close()
-	// What the directory says about sizes is as little to be trusted as the header; the size of the archive is.
+	// The sizes in the directory cannot be trusted, nor can the header; the size of the archive can.
 	stored := min(int64(min(member.CompressedSize64, maxBytes/16)), archiveSize)
 	d, err := readNPY(r, int(8*stored))
 	if err != nil {
@@ -103,7 +103,7 @@ func readMember(member *zip.File, archiveSize int64) (Array, error) {
 }
 
 // SaveNPZ writes arrays as a .npz file without compression, as numpy.savez does; unnamed arrays become arr_0, arr_1,
-// ... An existing file is replaced only when everything was written.
+// ... It replaces an existing file only after everything was written.
 func SaveNPZ(path string, arrays Tensors) error {
 	err := arrays.check("arrays")
 	if err == nil {

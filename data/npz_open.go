@@ -17,16 +17,17 @@ type NPZ struct {
 	members []npzMember
 }
 
-// npzMember is an array of a file: where it is, or, if it is not stored as arrays have it in memory, itself.
+// npzMember is an array of a file: its position, or the array itself if the file does not store it in the memory layout
+// of arrays.
 type npzMember struct {
 	file  *zip.File
 	t     ir.Type
 	value Array
 }
 
-// OpenNPZ opens an archive of the given size in bytes, with what [LoadNPZ] takes for its arrays. The whole file is gone
-// through once, so that what is cut off or damaged is an error here; values that are numbers in row-major,
-// little-endian order are not kept, and read again when they are asked for.
+// OpenNPZ opens an archive of the given size in bytes, with the kinds of arrays that [LoadNPZ] reads. It reads the
+// whole file once, so a truncated or damaged file is an error here. It does not keep numbers in row-major,
+// little-endian order; they are read again on request.
 func OpenNPZ(r io.ReaderAt, size int64) (*NPZ, error) {
 	z, err := openNPZ(r, size)
 	if err != nil {
@@ -74,12 +75,13 @@ func openMember(f *zip.File, archiveSize int64, buffer []byte) (npzMember, error
 	return npzMember{file: f, t: ir.Type{DType: h.dtype, Shape: h.shape}}, expectEnd(r)
 }
 
-// plain reports whether values are stored as arrays have them, so that they can be read to where they belong.
+// plain reports whether values are stored in the memory layout of arrays, so that they can be read directly to their
+// destination.
 func (h *npyHeader) plain() bool {
 	return !h.half && !h.complex && !h.swap && h.text == 0 && (!h.fortran || len(h.shape) < 2)
 }
 
-// Type returns what array i is, without reading it.
+// Type returns element type and shape of array i, without reading the array.
 func (z *NPZ) Type(i int) (ir.Type, error) {
 	m, err := z.member(i)
 	return m.t, err

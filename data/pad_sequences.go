@@ -29,7 +29,7 @@ type padOption func(*padConfig)
 
 func (f padOption) applyPad(c *padConfig) { f(c) }
 
-// MaxLen sets the common length; by default it is that of the longest sequence.
+// MaxLen sets the common length; the default is the length of the longest sequence.
 func MaxLen(n int) PadOption { return padOption(func(c *padConfig) { c.maxLen = n }) }
 
 // Padding says where padding is put before sequences that are too short; the default is Pre.
@@ -44,7 +44,7 @@ func PadValue(v float64) PadOption { return padOption(func(c *padConfig) { c.val
 // PadSequences pads or truncates sequences to one length: the result has shape (len(sequences), MaxLen). Shorter
 // sequences are padded, longer ones cut. Integers give int32, Keras's default; float32 and float64 keep their type.
 //
-// Keras's behaviour, except that an integer that does not fit int32 is an error.
+// This is Keras's behaviour, except that an integer that does not fit int32 is an error.
 func PadSequences[T Number](sequences [][]T, options ...PadOption) (Array, error) {
 	var c padConfig
 	for _, o := range options {

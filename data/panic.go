@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// PanicError is what a pass panics with when a function of yours has panicked in one of its goroutines (a stage before
-// Prefetch, the function of ParallelMap, a Sequence): the panic continues where the pass is ranged over, as it would
-// without those stages, so that it can be recovered there, and says where it came from.
+// PanicError is the value with which a pass panics if one of your functions has panicked in a goroutine of the pass (a
+// stage before Prefetch, the function of ParallelMap, a Sequence). The panic continues in the loop that ranges over the
+// pass, as it would without goroutines, so it can be recovered there. The error says where it came from.
 type PanicError struct {
 	Value any    // what the function panicked with
 	Stack []byte // of the goroutine that it ran in
@@ -20,7 +20,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("data: panic in a goroutine of the pass: %v\n\n%s", e.Value, e.Stack)
 }
 
-// Unwrap returns the value, where it is an error.
+// Unwrap returns the value, if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -30,7 +30,7 @@ type Pass struct {
 // Start begins a pass. The caller must Close it.
 func (l *Loader) Start(ctx context.Context, epoch int) *Pass { return l.StartAt(ctx, epoch, 0) }
 
-// StartAt is Start at a later batch of the pass; those before it are skipped at no cost.
+// StartAt is Start at a later batch of the pass; skipping the batches before it costs nothing.
 func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
 	if l.err != nil {
 		return &Pass{err: l.err}
@@ -51,7 +51,7 @@ func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
 
 // order finds the order of the examples.
 func (p *Pass) order(epoch int) {
-	if m := p.memory; !m.ordered || m.epoch != epoch { // one who goes about in a pass starts it often
+	if m := p.memory; !m.ordered || m.epoch != epoch { // consumers that jump within a pass start it often
 		p.loader.permute(m.order, epoch)
 		m.epoch, m.ordered = epoch, true
 	}
@@ -101,7 +101,7 @@ func (p *Pass) fill(b *buffer, step int) {
 	}
 }
 
-// fillNext fills a buffer for Next, where there is no goroutine, and returns nil after the last one.
+// fillNext fills a buffer for Next if there is no goroutine, and returns nil after the last one.
 func (p *Pass) fillNext() *buffer {
 	if p.step >= p.loader.steps() {
 		return nil
@@ -137,7 +137,7 @@ func (p *Pass) wait() *buffer {
 }
 
 // Next returns the next batch, io.EOF after the last one, or the context's error. The batch belongs to the caller until
-// it is returned with Done.
+// the caller gives it back with Done.
 func (p *Pass) Next() (*Batch, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -165,7 +165,7 @@ func (p *Pass) Next() (*Batch, error) {
 	return b.current, nil
 }
 
-// Done returns a batch of Next for reuse. A batch that is not of this pass, or was already returned, is ignored.
+// Done gives a batch of Next back for reuse. A batch of another pass, or one already given back, is ignored.
 func (p *Pass) Done(batch *Batch) {
 	if p.held == 0 {
 		return

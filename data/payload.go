@@ -11,15 +11,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// maxRank bounds the rank in a file header, NumPy's own limit.
+// maxRank bounds the rank in a file header. It is NumPy's limit.
 const maxRank = 64
 
-// unknownSize is the size hint where nothing is known about how much data will come.
+// unknownSize is the size hint if nothing is known about the amount of data.
 const unknownSize = 1 << 16
 
-// readPayload reads exactly n bytes of array data. Memory grows with what really arrives: at first min(n, hint) bytes,
-// then at most twice what was read, so that a header that promises more than the file holds costs nothing. The result
-// is aligned for every element type.
+// readPayload reads exactly n bytes of array data. Memory grows with the data that arrives: at first min(n, hint)
+// bytes, then at most twice what was read. So a header that promises more than the file holds costs no memory. The
+// result is aligned for every element type.
 func readPayload(r io.Reader, n, hint int) ([]byte, error) {
 	buf := alignedBytes(min(n, max(hint, 512)))
 	for have := 0; ; {
@@ -40,12 +40,12 @@ func readPayload(r io.Reader, n, hint int) ([]byte, error) {
 	}
 }
 
-// shortOf is the error for values that are cut off.
+// shortOf returns the error for values that are cut off.
 func shortOf(n, have int) error {
 	return fmt.Errorf("the header promises %d bytes of values, but only %d follow: %w", n, have, io.ErrUnexpectedEOF)
 }
 
-// expectEnd fails where data follows the values.
+// expectEnd returns an error if data follows the values.
 func expectEnd(r io.Reader) error {
 	var one [1]byte
 	switch _, err := io.ReadFull(r, one[:]); err {
@@ -64,7 +64,7 @@ func alignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n:n]
 }
 
-// fromNative makes an array of bytes of alignedBytes that hold numbers in this machine's byte order, without copying.
+// fromNative makes an array from bytes of alignedBytes that hold numbers in this machine's byte order, without copying.
 func fromNative(dt ir.DType, raw []byte, shape ...int) Array {
 	if dt == ir.Bool {
 		for i, b := range raw {
@@ -82,7 +82,7 @@ func viewAs[T any](raw []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof(zero)))
 }
 
-// nativeIsLittle says in which order this machine keeps the bytes of a number.
+// nativeIsLittle reports whether this machine is little-endian.
 var nativeIsLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // swapBytes reverses the bytes of every word of the given size.

@@ -12,8 +12,8 @@ import (
 // is ranged over, and every pass starts from the beginning.
 //
 // The elements of a source such as FromTensorSlices are single examples; the Batch stage stacks them. The memory of
-// elements is never reused, so they may be kept, but they may share memory with each other and with the source: read
-// only.
+// elements is never reused, so they may be kept. They may share memory with each other and with the source, so they
+// must not be written to.
 //
 // A stage with wrong arguments yields an error that names it in the first pass; [Pipeline.Err] returns it earlier.
 type Pipeline struct {
@@ -40,7 +40,7 @@ func (p *Pipeline) Cardinality() (n int, known bool) {
 	return p.size()
 }
 
-// Batches implements Dataset. What it yields is an element of the last stage.
+// Batches implements Dataset. It yields the elements of the last stage.
 func (p *Pipeline) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 	if err := p.Err(); err != nil {
 		return failed(err)
@@ -64,12 +64,12 @@ func (p *Pipeline) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, erro
 	}
 }
 
-// errorf makes an error of this stage.
+// errorf returns an error that names this stage.
 func (p *Pipeline) errorf(format string, args ...any) error {
 	return fmt.Errorf("data: %s: "+format, append([]any{p.stage}, args...)...)
 }
 
-// fail makes the pipeline whose passes yield the error.
+// fail returns a pipeline whose passes yield the error.
 func (p *Pipeline) fail(format string, args ...any) *Pipeline {
 	p.err = p.errorf(format, args...)
 	return p
@@ -99,7 +99,7 @@ func (p *Pipeline) apply(ctx context.Context, f MapFunc, i int, element Batch) (
 	return out, nil
 }
 
-// Map replaces each element by f of it. An error of f ends the pass.
+// Map replaces each element by the result of f. An error of f ends the pass.
 func (p *Pipeline) Map(f MapFunc) *Pipeline {
 	m := p.then("Map")
 	if f == nil {
@@ -210,8 +210,8 @@ func (p *Pipeline) Skip(n int) *Pipeline {
 	return m
 }
 
-// Shard keeps elements index, index+n, index+2n, ... of the pass: the share of worker index of n. Put it early, before
-// Shuffle and before expensive stages.
+// Shard keeps elements index, index+n, index+2n, ... of the pass: the share of worker number index among n workers. Put
+// it early, before Shuffle and before expensive stages.
 func (p *Pipeline) Shard(n, index int) *Pipeline {
 	m := p.then("Shard")
 	if n < 1 || index < 0 || index >= n {

@@ -26,10 +26,11 @@ func SameOrderEachEpoch() ShuffleOption {
 }
 
 // Shuffle shuffles elements: it keeps a buffer of bufferSize elements, yields a random one of them and replaces it by
-// the next element. A buffer as large as the pass gives every order the same chance; a smaller one mixes only over
-// about its own length, and a buffer of 1 changes nothing.
+// the next element. A buffer as large as the pass makes all orders equally likely; a smaller one moves elements over
+// about its own length only, and a buffer of 1 changes nothing.
 //
-// The random numbers are stream epoch of the Philox generator with key seed, so passes differ and can be repeated.
+// The random numbers come from the Philox generator with key seed, stream number epoch, so passes differ and can be
+// repeated.
 func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption) *Pipeline {
 	m := p.then("Shuffle")
 	if bufferSize < 1 {
@@ -75,9 +76,9 @@ func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption
 	return m
 }
 
-// Repeat makes n passes over the stages before it in one; n = -1 repeats forever. Each of them has its own number, so a
-// Shuffle before Repeat gives a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k forever. It
-// ends early when the stages before yield nothing.
+// Repeat makes n passes over the stages before it in one pass; n = -1 repeats forever. Each of these passes has its own
+// number, so a Shuffle before Repeat gives a new order each time: pass k of epoch e has number e*n + k, or e*2^20 + k
+// if n = -1. It ends early if the stages before it yield nothing.
 func (p *Pipeline) Repeat(n int) *Pipeline {
 	m := p.then("Repeat")
 	if n < -1 {
@@ -119,9 +120,9 @@ func (p *Pipeline) Repeat(n int) *Pipeline {
 	return m
 }
 
-// Cache keeps the elements of the first pass that is completed in memory and yields them again in later passes,
-// whatever their epoch: put Shuffle and random augmentation after it. Until a pass is complete, passes read from the
-// stages before.
+// Cache keeps the elements of the first completed pass in memory and yields them again in later passes, whatever their
+// epoch; so put Shuffle and random augmentation after it. Until a pass is complete, passes read from the stages before
+// it.
 func (p *Pipeline) Cache() *Pipeline {
 	m := p.then("Cache")
 	var (
@@ -207,7 +208,7 @@ func (p *Pipeline) Batch(size int, dropRemainder bool) *Pipeline {
 	return m
 }
 
-// same says whether two elements can be stacked.
+// same returns an error if two elements cannot be stacked.
 func same(a, b *Batch) error {
 	for c, s := range a.components() {
 		t, name := b.components()[c], componentNames[c]
@@ -242,7 +243,7 @@ func stackBatch(elements []Batch) (out Batch) {
 	return out
 }
 
-// Unbatch takes batches apart: it yields their examples one by one, without the leading axis.
+// Unbatch splits batches: it yields their examples one by one, without the leading axis.
 func (p *Pipeline) Unbatch() *Pipeline {
 	m := p.then("Unbatch")
 	m.size = nil

@@ -14,7 +14,7 @@ type result struct {
 }
 
 // Prefetch computes up to n elements ahead in a goroutine, so that the stages before it work while the consumer does.
-// It changes nothing else. When a pass ends early, up to n elements have been computed for nothing.
+// It changes nothing else. If a pass ends early, up to n elements were computed in vain.
 func (p *Pipeline) Prefetch(n int) *Pipeline {
 	m := p.then("Prefetch")
 	if n < 1 || n > mostAhead {
@@ -61,9 +61,8 @@ func yieldResults(ctx context.Context, results <-chan result, yield func(Batch, 
 }
 
 // ParallelMap is Map with up to the given number of calls of f at the same time; workers = 0 means one for each CPU.
-// The elements keep their order, and an error of f comes after the elements before it, so that the result is that of
-// Map. f must be safe for concurrent use. When a pass ends early, up to workers + 2 elements have been read for
-// nothing.
+// The elements keep their order, and an error of f comes after the elements before it, so the result is the same as
+// that of Map. f must be safe for concurrent use. If a pass ends early, up to workers + 2 elements were read in vain.
 func (p *Pipeline) ParallelMap(workers int, f MapFunc) *Pipeline {
 	m := p.then("ParallelMap")
 	workers = workersOrCPUs(workers)
@@ -94,7 +93,8 @@ func (p *Pipeline) ParallelMap(workers int, f MapFunc) *Pipeline {
 	return m
 }
 
-// mostAhead is how many elements may be under way at most: for each there is a place in memory from the beginning.
+// mostAhead is the largest number of elements in progress. Memory for a slot for each of them is allocated at the
+// start.
 const mostAhead = 1 << 20
 
 // workersOrCPUs replaces 0 by the number of CPUs that the program may use.
@@ -109,8 +109,8 @@ func workersOrCPUs(workers int) int {
 type task func(context.Context) (Batch, error)
 
 // inOrder runs the tasks that produce submits in worker goroutines and yields their results in the order of submission.
-// submit blocks while limit results are under way or wait, and returns false when the pass is over. inOrder returns
-// after every goroutine it started.
+// submit blocks while limit results are in progress or waiting, and returns false when the pass is over. inOrder
+// returns after all goroutines that it started.
 func inOrder(ctx context.Context, workers, limit int, yield func(Batch, error) bool, produce func(ctx context.Context, submit func(task) bool)) {
 	type job struct {
 		run  task

@@ -29,9 +29,9 @@ func Range(n int) *Pipeline {
 	return p
 }
 
-// FromGenerator returns the elements that a function yields. generate is called once in each pass and must yield fresh
-// arrays each time; it should stop when ctx ends or yield returns false, and must close whatever it opens before
-// returning.
+// FromGenerator returns the elements that a function yields. generate is called once in each pass and must yield new
+// arrays each time. It should stop when ctx ends or yield returns false, and must close whatever it opens before it
+// returns.
 func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch, error]) *Pipeline {
 	p := &Pipeline{stage: "FromGenerator"}
 	if generate == nil {
@@ -63,8 +63,8 @@ func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch
 	return p
 }
 
-// FromDataset returns the batches of any dataset as the elements of a Pipeline, each of them a copy, since a dataset
-// may reuse the memory of its batches. [Pipeline.Unbatch] takes them apart.
+// FromDataset returns the batches of any dataset as the elements of a Pipeline. Each is a copy, since a dataset may
+// reuse the memory of its batches. [Pipeline.Unbatch] splits them into examples.
 func FromDataset(ds Dataset) *Pipeline {
 	p := &Pipeline{stage: "FromDataset", size: func() (int, bool) { return Cardinality(ds) }}
 	if ds == nil {

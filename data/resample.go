@@ -12,7 +12,8 @@ const (
 	resampleMost      = 256  // the largest ratio of the rates
 )
 
-// resample converts a sound to another number of samples a second with a low-pass filter, a sinc under a Kaiser window:
+// resample converts a sound to another sampling rate (samples per second) with a low-pass filter, a sinc with a Kaiser
+// window:
 //
 //	y[n] = sum over k of x[k] h(n in/out - k),  ceil(samples out/in) values
 //
@@ -43,7 +44,7 @@ func (w *wave) resample(rate int) error {
 	return nil
 }
 
-// resampleFilter holds the taps of the phases that have been used; phase p is the place p/up after a sample.
+// resampleFilter holds the taps of the phases that have been used; phase p is the position p/up after a sample.
 type resampleFilter struct {
 	up     int
 	cutoff float64 // in cycles of the incoming rate's limit
@@ -57,7 +58,7 @@ func newResampleFilter(up, down int) *resampleFilter {
 	return f
 }
 
-// apply sums up the samples around the place at + phase/up, channel by channel.
+// apply computes the weighted sum of the samples around position at + phase/up, channel by channel.
 func (f *resampleFilter) apply(w *wave, at, phase int, sums []float64) {
 	taps := f.phase(phase)
 	clear(sums)
@@ -87,7 +88,7 @@ func (f *resampleFilter) phase(p int) []float64 {
 	return taps
 }
 
-// kaiser is the window at x from -1 to 1.
+// kaiser returns the Kaiser window at x from -1 to 1.
 func kaiser(x float64) float64 {
 	if x < -1 || x > 1 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Interpolation says how an image is resized: what a pixel of the new image is made of. Each lies at (i + 0.5) * in/out
-// - 0.5 on an axis of the old one, and is the mean of the pixels around that place, weighted by their distance.
+// Interpolation says how an image is resized. Pixel i of the new image is at position (i + 0.5) * in/out - 0.5 on an
+// axis of the old image, and is the mean of the pixels around that position, weighted by their distance.
 type Interpolation string
 
 const (
@@ -23,7 +23,7 @@ const (
 	Area          Interpolation = "area"          // the mean over the area that the new pixel covers
 )
 
-// weightings are the weights at a distance, and the distance from which on they are 0.
+// weightings gives the weight at a distance, and the distance beyond which weights are 0.
 var weightings = map[Interpolation]struct {
 	radius float64
 	weight func(d float64) float64
@@ -63,13 +63,13 @@ func (m Interpolation) check() error {
 	return fmt.Errorf("interpolation %q; expected one of %q", m, all)
 }
 
-// axisWeights are, for each new place of an axis, the old places that it is made of and their weights.
+// axisWeights holds, for each new position on an axis, the old positions that it is computed from and their weights.
 type axisWeights struct {
 	first   []int
 	weights [][]float64
 }
 
-// weightsOf works an axis out.
+// weightsOf computes the weights for an axis.
 func (m Interpolation) weightsOf(in, out int) axisWeights {
 	w := axisWeights{make([]int, out), make([][]float64, out)}
 	kernel := weightings[m]
@@ -102,7 +102,7 @@ func (m Interpolation) weightsOf(in, out int) axisWeights {
 	return w
 }
 
-// pixels are the channels of an image, row-major.
+// pixels holds the channels of an image, row-major.
 type pixels struct {
 	height, width, channels int
 	values                  []float32
@@ -124,7 +124,7 @@ func pixelsOf(img image.Image, channels, top, left, height, width int) pixels {
 	return p
 }
 
-// resize gives an image another size: first the rows, then the columns.
+// resize changes the size of an image: first the rows, then the columns.
 func (p pixels) resize(height, width int, m Interpolation) pixels {
 	if m == "" {
 		m = Bilinear
@@ -154,7 +154,7 @@ func (p pixels) resize(height, width int, m Interpolation) pixels {
 	return out
 }
 
-// weightedSum adds neighbouring pixels to one.
+// weightedSum computes one pixel as the weighted sum of neighbouring pixels.
 func weightedSum(out []float64, pixels []float32, weights []float64) {
 	if len(out) == 3 {
 		var r, g, b float64
@@ -173,7 +173,7 @@ func weightedSum(out []float64, pixels []float32, weights []float64) {
 	}
 }
 
-// fitMode says what happens to the proportions of an image.
+// fitMode says how an image is fitted into another aspect ratio.
 type fitMode int
 
 const (
@@ -182,7 +182,7 @@ const (
 	padToFit          // the whole image, with a black border
 )
 
-// resizeImage gives an image another size.
+// resizeImage changes the size of an image.
 func resizeImage(img image.Image, channels, height, width int, m Interpolation, fit fitMode) []float32 {
 	size := img.Bounds().Size()
 	switch fit {
@@ -199,8 +199,7 @@ func resizeImage(img image.Image, channels, height, width int, m Interpolation, 
 	return pixelsOf(img, channels, 0, 0, size.Y, size.X).resize(height, width, m).values
 }
 
-// padded fits an image into a size and puts it in the middle of zeros, as tf.image.resize_with_pad does, in the same
-// precision.
+// padded fits an image into a size and centres it in zeros, as tf.image.resize_with_pad does, with the same precision.
 func padded(p pixels, height, width int, m Interpolation) []float32 {
 	ratio := max(float32(p.width)/float32(width), float32(p.height)/float32(height))
 	fitHeight, fitWidth := float32(p.height)/ratio, float32(p.width)/ratio

@@ -5,11 +5,12 @@ import (
 	"image/color"
 )
 
-// resizeBilinear returns the channels of an image of another size, in row-major order.
+// resizeBilinear resizes an image and returns its channels in row-major order.
 //
 // Output pixel i lies at (i + 0.5) * in/out - 0.5 on each axis of the input (half-pixel centres) and is interpolated
-// linearly between the two input pixels around it, the outermost ones repeated. There is no antialiasing: shrinking by
-// more than 2 leaves pixels out. TensorFlow's tf.image.resize(method="bilinear"), which Keras calls.
+// linearly between the two input pixels around it; beyond the edge, the outermost pixels repeat. There is no
+// antialiasing: shrinking by more than 2 skips pixels. It is TensorFlow's tf.image.resize(method="bilinear"), which
+// Keras calls.
 func resizeBilinear(img image.Image, channels, height, width int) []float32 {
 	bounds := img.Bounds()
 	rows := newWidenedRows(img, channels, width)
@@ -25,8 +26,8 @@ func resizeBilinear(img image.Image, channels, height, width int) []float32 {
 	return out
 }
 
-// widenedRows are rows of an image at the places of the new columns. The last two are kept: the next new row lies
-// between them, or begins with the second.
+// widenedRows holds rows of an image, interpolated at the new columns. It keeps the last two rows: the next output row
+// lies between them, or starts from the second.
 type widenedRows struct {
 	columns  []resizePoint
 	channels int
@@ -50,7 +51,7 @@ func newWidenedRows(img image.Image, channels, width int) *widenedRows {
 	return w
 }
 
-// two returns two neighbouring rows, or one twice.
+// two returns two neighbouring rows, or the same row twice.
 func (w *widenedRows) two(top, bottom int) (upper, lower []float32) {
 	if w.number[1] == top {
 		w.number[0], w.number[1] = w.number[1], w.number[0]
@@ -96,7 +97,7 @@ func (w *widenedRows) load(i, y int) {
 
 func between(a, b, weight float32) float32 { return a + float32((b-a)*weight) }
 
-// resizePoint is the place of an output pixel between two input pixels of an axis.
+// resizePoint is the position of an output pixel between two input pixels on an axis.
 type resizePoint struct {
 	lower, upper int
 	weight       float32 // of upper

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/internal/philox"
 )
 
-// Sequence is random access to ready-made batches, the PyDataset of Keras: At(i) loads or computes batch i of Len.
+// Sequence gives random access to complete batches, like Keras's PyDataset: At(i) loads or computes batch i of Len.
 //
-// At may be called from several goroutines at once and returns fresh arrays each time. A Sequence may also have the
+// At may be called from several goroutines at once and returns new arrays each time. A Sequence may also have the
 // methods
 //
 //	OnEpochBegin(epoch int)
@@ -28,8 +28,8 @@ type sequenceOption func(*sequenceDataset)
 
 func (f sequenceOption) applySequence(s *sequenceDataset) { f(s) }
 
-// ShuffleSequence makes each pass request the batches in a different order, drawn from stream epoch of the Philox
-// generator with key seed. The contents of a batch stay together.
+// ShuffleSequence makes each pass request the batches in a different order, drawn from the Philox generator with key
+// seed, stream number epoch. The examples of a batch stay together.
 func ShuffleSequence(seed uint64) SequenceOption {
 	return sequenceOption(func(s *sequenceDataset) { s.shuffle, s.seed = true, seed })
 }
@@ -40,8 +40,8 @@ type sequenceDataset struct {
 	seed     uint64
 }
 
-// FromSequence makes a dataset of a sequence. Up to workers batches are computed at the same time (0 means one for each
-// CPU) and up to queue finished ones wait (0 means 10, as in Keras); they are yielded in order, whatever their timing.
+// FromSequence makes a dataset from a sequence. Up to workers batches are computed at the same time (0 means one for
+// each CPU), and up to queue finished batches wait (0 means 10, as in Keras). Batches are always yielded in order.
 func FromSequence(sequence Sequence, workers, queue int, options ...SequenceOption) *Pipeline {
 	s := &sequenceDataset{sequence: sequence}
 	for _, o := range options {

@@ -24,7 +24,7 @@ const (
 	splitFraction
 )
 
-// Rest is the size that the other side leaves.
+// Rest is the size of what the other side leaves.
 var Rest = SplitSize{}
 
 // Count is a size of n examples.
@@ -45,7 +45,7 @@ func (s SplitSize) String() string {
 	}
 }
 
-// of gives the number of examples among n; 0 for Rest.
+// of returns the size as a number of examples out of n; 0 for Rest.
 func (s SplitSize) of(n int) (int, error) {
 	switch s.kind {
 	case splitCount:
@@ -75,15 +75,16 @@ type splitOption func(*splitConfig)
 
 func (f splitOption) applySplit(c *splitConfig) { f(c) }
 
-// ShuffleBeforeSplit mixes the examples, with stream 0 of the Philox generator with key seed, before they are split.
+// ShuffleBeforeSplit shuffles the examples before the split, with the Philox generator with key seed, stream 0.
 func ShuffleBeforeSplit(seed uint64) SplitOption {
 	return splitOption(func(c *splitConfig) { c.shuffle, c.seed = true, seed })
 }
 
-// SplitDataset splits examples in two: the first left ones and the last right ones; one of the sizes may be [Rest]. If
-// the sizes do not add up to all examples, those in the middle are in neither part. Keras's split_dataset.
+// SplitDataset splits examples in two, like Keras's split_dataset: left gives the size of the first part, right that of
+// the last part. One of the sizes may be [Rest]. If the sizes do not add up to all examples, those in the middle are in
+// neither part.
 //
-// Without shuffling the parts share the memory of the source; with it they are copies.
+// Without shuffling the parts share the memory of the source; with shuffling they are copies.
 func SplitDataset(source *ArraySource, left, right SplitSize, options ...SplitOption) (*ArraySource, *ArraySource, error) {
 	var c splitConfig
 	for _, o := range options {
@@ -137,8 +138,8 @@ func splitSizes(left, right SplitSize, n int) (l, r int, err error) {
 	return l, r, nil
 }
 
-// TrainTestSplit mixes the examples and cuts off the last testFraction of them (0 < testFraction < 1) for testing. It
-// is SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed)).
+// TrainTestSplit shuffles the examples and reserves the last testFraction of them (0 < testFraction < 1) for testing.
+// It is SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed)).
 func TrainTestSplit(source *ArraySource, testFraction float64, seed uint64) (train, test *ArraySource, err error) {
 	if !(testFraction > 0 && testFraction < 1) {
 		return nil, nil, fmt.Errorf("data: TrainTestSplit: the test fraction is %v; expected one between 0 and 1, exclusively", testFraction)

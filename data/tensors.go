@@ -8,13 +8,13 @@ import (
 )
 
 // Tensors is an ordered set of arrays: one array, a list of arrays (Names is nil), or a dictionary (Names[i] names
-// Arrays[i]). The zero value is the empty set, as for labels that are not there.
+// Arrays[i]). The zero value is the empty set, such as missing labels.
 type Tensors struct {
 	Names  []string // nil: the arrays are identified by position; else as long as Arrays, without repetition
 	Arrays []Array
 }
 
-// List returns the unnamed set of the given arrays. List(x) is the set of one array.
+// List returns the given arrays as a set without names. List(x) is the set of one array.
 func List(arrays ...Array) Tensors { return Tensors{Arrays: arrays} }
 
 // Dict returns the named set of the given arrays, sorted by name.
@@ -33,7 +33,7 @@ func Dict(arrays map[string]Array) Tensors {
 // Len returns the number of arrays.
 func (t Tensors) Len() int { return len(t.Arrays) }
 
-// Single returns the only array of the set; nil where there is none or more than one.
+// Single returns the only array of the set; nil if the set has no array or more than one.
 func (t Tensors) Single() Array {
 	if len(t.Arrays) != 1 {
 		return Array{}
@@ -111,12 +111,12 @@ type Batch struct {
 	SampleWeight Tensors // one weight for each example (or time step), for each output or for all; empty means 1
 }
 
-// components gives the three sets in their fixed order.
+// components returns the three sets in their fixed order.
 func (b *Batch) components() [3]*Tensors { return [3]*Tensors{&b.X, &b.Y, &b.SampleWeight} }
 
 var componentNames = [3]string{"x", "y", "sample_weight"}
 
-// Size returns the number of examples in a stacked batch: the length of axis 0 of its first array; 0 where there is no
+// Size returns the number of examples in a stacked batch: the length of axis 0 of its first array; 0 if there is no
 // array or it is a scalar.
 func (b Batch) Size() int {
 	for _, t := range b.components() {

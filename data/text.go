@@ -9,10 +9,10 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Text makes an array of strings of the given shape, a vector without one. An array of text is one of bytes with one
-// more axis, the last: the UTF-8 of each string, filled with zeros to the length of the longest, as in NumPy's type S.
-// So texts batch, shuffle and travel like any array, and a model whose input is text takes them. A string must not end
-// in a zero byte.
+// Text makes an array of strings with the given shape (default: a vector). An array of text is an array of bytes with
+// one more axis, the last: the UTF-8 of each string, padded with zeros to the length of the longest, as in NumPy's type
+// S. So texts can be batched, shuffled and sent like any array, and models with text inputs accept them. A string must
+// not end in a zero byte.
 func Text(values []string, shape ...int) (Array, error) {
 	d, err := kernels.TextArray(values, shape...)
 	if err != nil {
@@ -37,7 +37,7 @@ func Strings(d Array) (values []string, shape []int, err error) {
 	return values, slices.Clone(d.Shape()[:d.Rank()-1]), nil
 }
 
-// toArray is toDense that takes nested slices of strings, too, where name is that of an input.
+// toArray is numericArray that also accepts nested slices of strings if name is that of an input.
 func toArray(v any, name string) (Array, error) {
 	if rv := reflect.ValueOf(v); rv.IsValid() && strings.HasPrefix(name, componentNames[0]) {
 		if d, ok, err := textOf(rv, name); ok {
@@ -47,7 +47,7 @@ func toArray(v any, name string) (Array, error) {
 	return numericArray(v, name)
 }
 
-// textType returns the type of the first strings among inputs; "" where there are none.
+// textType returns the type of the first strings among inputs; "" if there are none.
 func textType(x any) string {
 	switch x.(type) {
 	case Array, *Array:
@@ -80,7 +80,7 @@ func textType(x any) string {
 	return ""
 }
 
-// textOf turns nested slices of strings into an array of text; false where v holds none.
+// textOf turns nested slices of strings into an array of text; it returns false if v holds no strings.
 func textOf(v reflect.Value, name string) (d Array, ok bool, err error) {
 	element := v.Type()
 	for isList(element.Kind()) {

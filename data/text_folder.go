@@ -14,7 +14,7 @@ type textOption func(*textFolder)
 
 func (o textOption) applyTexts(f *textFolder) { o(f) }
 
-// MaxLength cuts texts of TextDatasetFromDirectory to so many bytes; 0, the default, keeps them.
+// MaxLength cuts texts of TextDatasetFromDirectory to the given number of bytes; 0, the default, keeps whole texts.
 func MaxLength(bytes int) TextOption {
 	return textOption(func(f *textFolder) { f.maxLength = bytes })
 }
@@ -32,10 +32,10 @@ type TextDataset struct {
 //
 //	dir/good/1.txt, dir/good/more/2.txt, dir/bad/3.txt, ...
 //
-// X are the contents of the files as an array of text of shape (batch), see [Text]; a model whose input has the type
-// "string" takes them. Y is the class as Labels says. Files ending in .txt count. The options are those of
-// [ImageFolder] that are not about pixels, and MaxLength; order, shuffling and the choice of validation files are as
-// there. Files are read when they are needed, several batches at a time and ahead of the consumer.
+// X holds the contents of the files as an array of text of shape (batch), see [Text], for a model whose input has the
+// type "string". Y is the class, encoded as Labels says. It reads files ending in .txt. The options are MaxLength and
+// those of [ImageFolder] that do not concern pixels. Order, shuffling and the choice of validation files are the same
+// as for ImageFolder. Files are read when they are needed, several batches at a time and ahead of the consumer.
 func TextDatasetFromDirectory(dir string, options ...TextOption) (*TextDataset, error) {
 	f := textFolder{folderConfig: newFolder("TextDatasetFromDirectory", ".txt")}
 	f.together = true // texts of one batch have the width of the longest
@@ -55,7 +55,7 @@ func (f *textFolder) check() error {
 	return f.folderConfig.check()
 }
 
-// read reads the texts of a batch, or one text where there are no batches.
+// read reads the texts of a batch, or one text if there are no batches.
 func (f *textFolder) read(paths []string) (Array, error) {
 	texts := make([]string, len(paths))
 	for i, path := range paths {

@@ -38,8 +38,8 @@ func TimeseriesBatchSize(n int) TimeseriesOption {
 	return timeseriesOption(func(c *timeseriesConfig) { c.batchSize = n })
 }
 
-// ShuffleWindows gives the windows a new order in each pass, drawn from stream epoch of the Philox generator with key
-// seed.
+// ShuffleWindows gives the windows a new order in each pass, drawn from the Philox generator with key seed, stream
+// number epoch.
 func ShuffleWindows(seed uint64) TimeseriesOption {
 	return timeseriesOption(func(c *timeseriesConfig) { c.shuffle, c.seed = true, seed })
 }
@@ -52,12 +52,12 @@ func TimeRange(start, end int) TimeseriesOption {
 // TimeseriesDatasetFromArray makes a dataset of sliding windows over a time series, Keras's
 // timeseries_dataset_from_array.
 //
-// data has shape (timesteps, ...) and window i is made of its steps
+// data has shape (timesteps, ...), and window i consists of its steps
 //
 //	s_i, s_i + SamplingRate, ..., s_i + (sequenceLength-1)*SamplingRate    with s_i = start + i*SequenceStride
 //
-// for as long as all of them are in range and, where there are targets, targets[s_i] exists. X has shape (batch,
-// sequenceLength, ...); Y holds targets[s_i], or nothing where targets is nil.
+// as long as all of them are in range and, if there are targets, targets[s_i] exists. X has shape (batch,
+// sequenceLength, ...); Y holds targets[s_i], or nothing if targets is nil.
 func TimeseriesDatasetFromArray(data, targets any, sequenceLength int, options ...TimeseriesOption) *Pipeline {
 	c := timeseriesConfig{stride: 1, rate: 1, batchSize: 128}
 	for _, o := range options {

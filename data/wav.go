@@ -9,9 +9,9 @@ import (
 )
 
 // LoadWAV reads a .wav file, as tf.audio.decode_wav does, into float32 of shape (samples, channels) with values from -1
-// to 1, and says how many samples a second it holds. Integers of 8, 16, 24 and 32 bits are divided by the largest power
-// of two of their type (8 bits are unsigned, around 128); floating-point numbers of 32 and 64 bits are taken as they
-// are. Compressed sound (A-law, ADPCM, MP3 in a .wav file) is an error.
+// to 1. samplingRate is in samples per second. Integers of 8, 16, 24 and 32 bits are divided by the largest power of
+// two of their type (8-bit integers are unsigned, centred at 128); floating-point numbers of 32 and 64 bits keep their
+// values. Compressed sound (A-law, ADPCM, MP3 in a .wav file) is an error.
 func LoadWAV(path string) (sound Array, samplingRate int, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func LoadWAV(path string) (sound Array, samplingRate int, err error) {
 
 var errNoSound = errors.New("there are no samples in it; expected one or more")
 
-// wave is a decoded sound; values lie sample by sample, the channels of one side by side.
+// wave is a decoded sound; values are stored sample by sample, with the channels of each sample side by side.
 type wave struct {
 	values   []float32
 	channels int
@@ -39,7 +39,7 @@ type wave struct {
 func (w *wave) samples() int { return len(w.values) / w.channels }
 func (w *wave) dense() Array { return wrap(w.values, w.samples(), w.channels) }
 
-// fit cuts the sound to so many samples, or fills it up with silence.
+// fit cuts the sound to the given number of samples, or pads it with silence.
 func (w *wave) fit(samples int) {
 	n := samples * w.channels
 	if n <= len(w.values) {
