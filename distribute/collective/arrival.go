@@ -2,7 +2,7 @@ package collective
 
 import "encoding/binary"
 
-// arrival is a frame as it comes in.
+// arrival is a frame that is being received.
 type arrival struct {
 	header [frameHeader]byte
 	got    int    // bytes of header and payload that are there
@@ -24,7 +24,7 @@ func (a *arrival) plainData() bool { return a.kind() == kindData && a.header[4]&
 
 func (a *arrival) complete() bool { return a.got >= frameHeader && a.got == frameHeader+a.length }
 
-// memory is where the payload comes in.
+// memory returns the memory that receives the payload.
 func (a *arrival) memory() []byte {
 	if a.place != nil {
 		return a.place
@@ -32,14 +32,14 @@ func (a *arrival) memory() []byte {
 	return a.slot.memory
 }
 
-// keep gives the frame memory of its own instead of a place.
+// keep gives the frame its own memory instead of a place in the tensor.
 func (a *arrival) keep() {
 	if a.place != nil {
 		a.slot, a.place, a.hot = ownSlot(), nil, false
 	}
 }
 
-// drop lets the memory go.
+// drop releases the memory.
 func (a *arrival) drop() {
 	if a.slot != nil && !a.given {
 		a.slot.release()

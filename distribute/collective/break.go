@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Break says that this worker has lost the others by another way than the group's, as devices that meet by a library of
-// their own do. It waits for Options.Deadline until the group has ended because a member is gone; where none is, this
-// worker withdraws. It returns why the group has ended, and an error with the text where it does not end.
+// Break reports that this worker has lost the others on a connection outside the group, such as that of a library with
+// which devices communicate. It waits up to Options.Deadline for the group to end because a member is gone; if none is,
+// this worker withdraws. It returns the reason why the group has ended, or an error with the text if the group does not
+// end.
 func (g *Group) Break(text string) error {
 	g.mu.Lock()
 	s := g.session
@@ -17,7 +18,8 @@ func (g *Group) Break(text string) error {
 	return g.breakOff(s, text)
 }
 
-// breakOff is Break of a session. One that has ended meanwhile, and that another may have followed, gives its reason.
+// breakOff is Break for a session. If the session has already ended, and another may have followed, it returns the
+// reason for that end.
 func (g *Group) breakOff(s *session, text string) error {
 	g.mu.Lock()
 	closed := g.closed
@@ -44,8 +46,9 @@ func (g *Group) breakOff(s *session, text string) error {
 // rollCall is the name of the collective by which workers find out who is missing. The call must be the same on all.
 const rollCall = "roll call of workers whose devices wait in vain"
 
-// Called reports whether another worker calls the roll, by Missing, and this one has not answered. Who waits by another
-// way than the group's then calls Missing, too, though it does not wait for long: else it would be taken for missing.
+// Called reports whether another worker calls the roll, by Missing, and this one has not answered. A worker that is
+// waiting outside the group then calls Missing too, even if it has not waited for long; otherwise it would be
+// considered missing.
 func (g *Group) Called() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,10 +69,10 @@ func (g *Group) Called() bool {
 
 var calledRoll = (&call{kind: barrier, name: rollCall}).opening()
 
-// Missing says that this worker waits for others by another way than the group's, and that they do not come, though no
-// connection is lost. Workers that wait as well say so, too; a member that does not within Options.Deadline is lost,
-// and the error names it. A collective that is under way here finds out itself who is missing: from now on it waits for
-// at most Options.Deadline. Where all come to both, Missing is Break.
+// Missing reports that this worker waits in vain for others outside the group, although no connection is lost. Other
+// workers that wait call it too; a member that does not call it within Options.Deadline is lost, and the error names
+// it. A collective in progress on this worker finds out itself who is missing: from now on it waits for at most
+// Options.Deadline. If all workers come to the collective and to Missing, Missing does the same as Break.
 func (g *Group) Missing(text string) error {
 	g.mu.Lock()
 	s := g.session
@@ -89,7 +92,8 @@ func (g *Group) Missing(text string) error {
 	return g.breakOff(s, text)
 }
 
-// turn locks g.opMu when no collective is under way, unless the session ends before. Those that are hurry.
+// turn locks g.opMu when no collective is in progress, unless the session ends first. Collectives in progress get a
+// shorter timeout.
 func (g *Group) turn(s *session) bool {
 	began := time.Now()
 	s.hurried.CompareAndSwap(nil, &began)

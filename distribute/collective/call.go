@@ -25,7 +25,7 @@ func (k kind) String() string {
 	return [...]string{"Barrier", "AllReduce", "AllGather", "Broadcast", failureWord, "invalid"}[min(k, kindCount)]
 }
 
-// call is one collective as this worker does it. What is in it must be equal on all workers.
+// call is one collective as this worker makes it. Its fields must be equal on all workers.
 type call struct {
 	sequence uint64
 	kind     kind
@@ -40,31 +40,32 @@ type call struct {
 	hash     uint64
 }
 
-// CallOption says more about one collective.
+// CallOption is an option of one collective.
 type CallOption interface{ apply(*call) }
 
 type callOption func(*call)
 
 func (f callOption) apply(c *call) { f(c) }
 
-// Name gives the collective a name, which must be the same on all workers and stands in errors: a variable, or a place
-// in the program.
+// Name names the collective in errors, after a variable or a place in the program. The name must be the same on all
+// workers.
 func Name(name string) CallOption { return callOption(func(c *call) { c.name = name }) }
 
-// Program gives the hash of the program that the collective belongs to, so that workers with different programs notice.
+// Program sets the hash of the program that the collective belongs to, so that workers detect that their programs
+// differ.
 func Program(hash uint64) CallOption { return callOption(func(c *call) { c.program = hash }) }
 
 // Wire sends float32 sums as another type; ir.BFloat16 halves the bytes. Each partial sum is rounded to that type, and
 // so is the result.
 func Wire(d ir.DType) CallOption { return callOption(func(c *call) { c.wire = d }) }
 
-// Within bounds the wait for members that are alive, instead of Options.Timeout.
+// Within bounds the wait for members that are alive; it replaces Options.Timeout.
 func Within(d time.Duration) CallOption { return callOption(func(c *call) { c.timeout = d }) }
 
-// inProgram is before the hash of a program in errors.
+// inProgram precedes the hash of a program in errors.
 const inProgram = " in program "
 
-// describe shows the call in an error, and is what workers compare when they disagree.
+// describe describes the call for errors. Workers that disagree compare their descriptions.
 func (c *call) describe() string {
 	var b strings.Builder
 	b.WriteString(c.opening())
@@ -92,7 +93,7 @@ func (c *call) describe() string {
 	return b.String()
 }
 
-// opening is what describe begins with: the kind and the name.
+// opening returns the beginning of describe: the kind and the name.
 func (c *call) opening() string {
 	text := c.kind.String()
 	switch c.kind {
@@ -122,7 +123,7 @@ func (c *call) shape(t Tensor) string {
 	return "[" + strings.Join(words, " ") + "]"
 }
 
-// digest sets hash to FNV-1a of all that must be equal.
+// digest sets hash to the FNV-1a hash of everything that must be equal.
 func (c *call) digest() {
 	h := uint64(14695981039346656037)
 	mix := func(x uint64) {
@@ -160,7 +161,7 @@ func (c *call) digest() {
 	c.hash = h
 }
 
-// record keeps what a call was when the caller's memory may have changed. It reuses its own.
+// record is a copy of a call, for the time when the caller's memory may have changed. It reuses its own memory.
 type record struct {
 	call
 	parts []Tensor

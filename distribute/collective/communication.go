@@ -11,8 +11,8 @@ import (
 // Implementation says how gradients are reduced between workers.
 type Implementation string
 
-// The implementations. Auto is, for GPUs, memory that the workers open to each other where all are on one host with one
-// GPU each, and NCCL where all workers have the same version of the library; else Ring.
+// The implementations. For GPUs, Auto uses memory that the workers share if all are on one host with one GPU each, or
+// NCCL if all workers have the same version of the library. Otherwise Auto is Ring.
 const (
 	Auto Implementation = "AUTO"
 	Ring Implementation = "RING"
@@ -36,18 +36,18 @@ type CommunicationOptions struct {
 	BytesPerPack   int            // tensors are reduced in packs of about this size, so that the first can go out early; 0: one pack
 	Timeout        time.Duration  // longest wait in one collective, see Within; 0: Options.Timeout of the group
 	Implementation Implementation // "": Auto
-	// Wire is the type in which float32 sums of more than 16 KiB in a program, which are those of gradients, travel
-	// between workers: ir.BFloat16 halves the bytes. Partial sums are rounded to its 8 significant bits before each
-	// hop, and so is the result; so the gradient has a relative error of up to (n-1)·2^-8 with n workers, and training
-	// is no longer that of one worker to the last digits. All workers still get the same bits. Variables, metrics and
-	// short sums travel as they are. 0: float32
+	// Wire is the type in which a program's float32 sums of more than 16 KiB, which are those of gradients, travel
+	// between workers: ir.BFloat16 halves the bytes; 0 means float32. Partial sums and the result are rounded to its 8
+	// significant bits before each hop. So with n workers the gradient has a relative error of up to (n-1)·2^-8, and
+	// training no longer matches that of one worker to the last digits. All workers still get the same bits. Variables,
+	// metrics and short sums travel unchanged.
 	Wire ir.DType
-	// Captured lets NCCL take part in captured steps where workers have several GPUs; see distribute.NcclAllReduce, and
-	// NVIDIA's warning there. All workers need the same.
+	// Captured lets NCCL take part in captured steps if workers have several GPUs; see distribute.NcclAllReduce, and
+	// NVIDIA's warning there. It must be the same on all workers.
 	Captured bool
 }
 
-// Check reports a value that makes no sense.
+// Check returns an error if a value is invalid.
 func (o CommunicationOptions) Check() error {
 	if o.BytesPerPack < 0 {
 		return fmt.Errorf("collective: BytesPerPack must be at least 0, received %d", o.BytesPerPack)
@@ -81,8 +81,8 @@ func (o CommunicationOptions) Merge(override CommunicationOptions) Communication
 }
 
 // Packs groups tensors for reduction as TensorFlow does: from the last to the first, because the last gradients are
-// ready first; a pack is closed when the next tensor would take it above BytesPerPack. The result lists the indices of
-// each pack.
+// ready first. A pack ends before the tensor that would make it larger than BytesPerPack. The result lists the indices
+// of each pack.
 func (o CommunicationOptions) Packs(tensors []Tensor) [][]int {
 	var packs [][]int
 	size := 0

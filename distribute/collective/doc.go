@@ -7,7 +7,7 @@
 //	AllReduce   y[i] = x_0[i] op x_1[i] op ... op x_{n-1}[i]   on every worker, in place
 //	AllGather   [x_0, x_1, ..., x_{n-1}]                        on every worker
 //	Broadcast   x_root                                          on every worker, in place
-//	Barrier     nobody goes on before all have come
+//	Barrier     no worker continues before all have called it
 //	StepEnd     flags of all workers joined, between two steps
 //
 // # Reductions

@@ -12,10 +12,11 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 )
 
-// ErrClosed is returned by every method of a group that was closed.
+// ErrClosed is returned by all methods of a closed group.
 var ErrClosed = errors.New("collective: the group is closed")
 
-// ErrLeft is in the error of a Join that has nobody to wait for: the others have left the job in good order.
+// ErrLeft is in the error of Join if there is no worker to wait for, because the others have left the job in good
+// order.
 var ErrLeft = errors.New("the others have left the job in good order, so it is over")
 
 // Lost names a worker that is no longer in the group, and why.
@@ -27,7 +28,7 @@ type Lost struct {
 	About   string // what it has told of itself when it joined; see Options.About
 }
 
-// String is one line of text.
+// String returns one line of text.
 func (l Lost) String() string {
 	text := fmt.Sprintf("%v (%s): %s", l.Task, l.Address, l.Reason)
 	if l.Detail != "" {
@@ -43,7 +44,7 @@ type MemberError struct {
 	Lost       []Lost
 }
 
-// InGoodOrder reports whether all who are gone have left the job by Close.
+// InGoodOrder reports whether all lost members have left the job by Close.
 func (e *MemberError) InGoodOrder() bool {
 	return !slices.ContainsFunc(e.Lost, func(l Lost) bool { return l.Reason != membership.Departed.String() })
 }
@@ -57,7 +58,7 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("collective: group %d lost %s%s", e.Generation, strings.Join(lines, "; "), whereabouts(e.Lost))
 }
 
-// whereabouts says what is known about workers, after a list of them.
+// whereabouts returns what is known about the listed workers, as text to follow their list.
 func whereabouts(list []Lost) string {
 	text := ""
 	for i, l := range list {
@@ -69,8 +70,8 @@ func whereabouts(list []Lost) string {
 	return text
 }
 
-// ExpelledError says that the others have removed this worker from the group, or that it left. Regroup asks to be taken
-// back.
+// ExpelledError says that the others have removed this worker from the group, or that it left. Regroup asks to be
+// readmitted.
 type ExpelledError struct {
 	Generation uint64
 	Own        Lost
@@ -87,8 +88,8 @@ func (e *ExpelledError) Error() string {
 		whereabouts(append([]Lost{e.Own}, e.Unreached...)))
 }
 
-// OrderError says that two workers called different things as the same collective: another operation, type, shape, name
-// or program. All workers get the same one, and all can go on: the next collective forms the group again.
+// OrderError says that two workers made different calls as the same collective: they differ in operation, type, shape,
+// name or program. All workers get the same error, and all can continue: the next collective forms the group again.
 type OrderError struct {
 	Generation uint64
 	Sequence   uint64 // which collective of the group, counted from 1
@@ -107,15 +108,15 @@ func (e *OrderError) Error() string {
 		whereabouts([]Lost{{Task: e.A, About: e.AboutA}, {Task: e.B, About: e.AboutB}}))
 }
 
-// ProgramsDiffer reports whether both call the same, with different programs.
+// ProgramsDiffer reports whether both workers made the same call, with different programs.
 func (e *OrderError) ProgramsDiffer() bool {
 	a, _, in := strings.Cut(e.CallA, inProgram)
 	b, _, too := strings.Cut(e.CallB, inProgram)
 	return in && too && a == b
 }
 
-// FailedError says that a worker could not go on and has told so: a full disk, bad data. All workers get it. It holds
-// the *OrderError that it is otherwise, as the others called something else.
+// FailedError says that a worker could not continue and has reported why: a full disk, bad data. All workers get it. It
+// wraps an *OrderError, because the others made a different call.
 type FailedError struct {
 	Task    cluster.Task
 	Address string // where it listens
@@ -135,10 +136,10 @@ func (e *FailedError) Error() string {
 // ProgramsDiffer is false: the worker has made another call.
 func (e *FailedError) ProgramsDiffer() bool { return false }
 
-// Unwrap returns the difference between the workers.
+// Unwrap returns the OrderError: the difference between the workers' calls.
 func (e *FailedError) Unwrap() error { return e.OrderError }
 
-// failed looks for a worker that failed in a difference between two.
+// failed turns an OrderError into a FailedError if one of its calls is the report of a failure.
 func failed(e *OrderError) error {
 	for _, side := range []struct {
 		task          cluster.Task
@@ -157,7 +158,7 @@ func failed(e *OrderError) error {
 	return e
 }
 
-// JoinError says that no group came about in time.
+// JoinError says that no group formed in time.
 type JoinError struct {
 	Missing []Lost // those that did not come, with what was last seen of them
 	Present []cluster.Task
@@ -173,7 +174,7 @@ const (
 	foreign    = "belongs to something else"
 )
 
-// Error names who is missing, with addresses.
+// Error names the missing workers, with addresses.
 func (e *JoinError) Error() string {
 	lines := make([]string, len(e.Missing))
 	for i, l := range e.Missing {
@@ -191,8 +192,8 @@ func (e *JoinError) Error() string {
 	return text
 }
 
-// explanation is what a worker that gives up tells those that still wait: who did not come, without those that have
-// waited in vain before it.
+// explanation is what a worker that gives up tells those that still wait: who is missing, without workers that gave up
+// before it.
 func (e *JoinError) explanation() string {
 	var lines []string
 	for _, l := range e.Missing {
@@ -203,5 +204,5 @@ func (e *JoinError) explanation() string {
 	return bounded(fmt.Sprintf("%s%v it missed %s", inVain, e.After, strings.Join(lines, "; ")))
 }
 
-// inVain begins the explanation of a worker that has waited for a group.
+// inVain is the beginning of the explanation of a worker that has waited for a group.
 const inVain = "within "

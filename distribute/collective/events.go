@@ -15,10 +15,10 @@ import (
 	"github.com/gokeras/gokeras/internal/ports"
 )
 
-// update does what follows from a change of the machine. g.mu is held.
+// update acts on a change of the state machine. The caller holds g.mu.
 //
-// Collectives hear of the end of their group when the others know of it too, or a quarter of the deadline later: a
-// worker that ends with that error takes nothing along that they need to come to the same one.
+// Collectives learn of the end of their group when the other workers know of it too, or a quarter of the deadline
+// later. So if a worker exits with that error, the others already have what they need to reach the same verdict.
 func (g *Group) update() {
 	if g.machine.Phase() == membership.Gathering {
 		g.reach()
@@ -59,10 +59,10 @@ func (g *Group) update() {
 	}
 }
 
-// renew replaces connections over which nothing came for the deadline, and those of a worker that stalled: its states
-// may get through while what should answer them is lost, and then no stream for data opens. Others may still carry the
-// last word of a worker that leaves. It is called when the others know of the verdict: to one that does not, the end of
-// a connection looks like that of this worker.
+// renew replaces connections that were silent for the deadline, and those of a worker that stalled: its states may
+// arrive while the answers to them are lost, and then no data stream opens. Other connections stay, because they may
+// still carry the last message of a worker that leaves. It is called when the others know the verdict; a worker that
+// does not would take the end of its connection for the end of this worker.
 func (g *Group) renew(s *session) {
 	v := g.machine.Verdict()
 	if v == nil {
@@ -83,8 +83,8 @@ func (g *Group) renew(s *session) {
 	}
 }
 
-// retry replaces connections over which nothing comes while a group is being formed, or nothing arrives, as the other
-// end says: the host there was another one when they were made, or the way to it was broken meanwhile.
+// retry replaces connections that are silent while a group is being formed, or over which nothing arrives, as the other
+// end says: the host at that address has changed since they were made, or the network was interrupted.
 func (g *Group) retry() {
 	unheard := g.machine.Unheard()
 	for task := range g.settings.members {
@@ -137,7 +137,7 @@ func (g *Group) reach() {
 	}
 }
 
-// attach gives the new session the memory of its members, if all reach each other.
+// attach gives the new session the memory of its members, if all can map each other's.
 func (g *Group) attach() {
 	s := g.session
 	if s.n > 1 && s.view.Shared && g.own != nil {
@@ -210,7 +210,8 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 	return e
 }
 
-// unreached lists the workers that cannot be reached, one of which may be the reason for everything. g.mu is held.
+// unreached lists the workers that cannot be reached; one of them may be the cause of the failure. The caller holds
+// g.mu.
 func (g *Group) unreached() []Lost {
 	var list []Lost
 	for task, m := range g.settings.members {
@@ -244,7 +245,7 @@ func (g *Group) joinError(e *membership.JoinError) *JoinError {
 	return out
 }
 
-// unheard says of which workers nothing has been heard, and why. It is called with g.mu locked.
+// unheard says from which workers nothing has been heard, and why. The caller holds g.mu.
 func (g *Group) unheard() string {
 	var lines []string
 	for task, m := range g.settings.members {
@@ -275,7 +276,7 @@ func (g *Group) received(s *membership.State) {
 	g.hear()
 }
 
-// refusal is when a worker has first and last refused this one, of which nothing was heard meanwhile.
+// refusal records when a worker first and last refused this one; in between nothing else was heard from it.
 type refusal struct {
 	first, last time.Time
 	why         string
@@ -294,8 +295,8 @@ func (g *Group) refused(task int, why string) {
 }
 
 // excluded reports whether too few workers are left for the first group because the others have refused this one for
-// the deadline: they have another cluster, secret or protocol, and waiting does not help. What a job before has left
-// running at an address is gone by then. g.mu is held.
+// the deadline: their cluster, secret or protocol differs, and waiting does not help. Processes of an earlier job are
+// gone from their addresses by then. The caller holds g.mu.
 func (g *Group) excluded(least int) bool {
 	n := 0
 	for _, r := range g.refusals {
@@ -319,7 +320,7 @@ func (g *Group) disconnected(task int, since time.Time, detail string) {
 	g.hear()
 }
 
-// exhausted implements handler. That this process cannot open a socket is no fault of the worker at the other end.
+// exhausted implements handler. If this process cannot open a socket, the worker at the other end is not to blame.
 func (g *Group) exhausted(task int, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -332,7 +333,7 @@ func (g *Group) exhausted(task int, why string) {
 	g.hear()
 }
 
-// frames implements handler: it passes what comes on a data stream to the session of its view.
+// frames implements handler: it passes the frames of a data stream to the session of its view.
 func (g *Group) frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error {
 	s := g.awaitSession(ctx, view)
 	if s == nil {
@@ -385,7 +386,8 @@ func (g *Group) awaitSession(ctx context.Context, view uint64) *session {
 	}
 }
 
-// describe answers what this worker does as a collective. It is called by the machine, with g.mu held.
+// describe returns which collective this worker makes with that sequence number. The state machine calls it, with g.mu
+// held.
 func (g *Group) describe(sequence uint64) (string, bool) {
 	if g.session == nil || g.machine.View() == nil || g.session.view.ID != g.machine.View().ID {
 		return "", false
@@ -393,7 +395,7 @@ func (g *Group) describe(sequence uint64) (string, bool) {
 	return g.session.describe(sequence)
 }
 
-// with runs f with the machine if the session is the current one.
+// with runs f with the state machine if the session is the current one.
 func (g *Group) with(s *session, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -411,7 +413,7 @@ func (g *Group) withdraw(s *session, detail string) {
 	g.with(s, func() { g.machine.Withdraw(g.now(), detail) })
 }
 
-// straggling names those that the others wait for.
+// straggling names the workers that the others wait for.
 func (g *Group) straggling(s *session, c *call) {
 	g.with(s, func() {
 		if behind := g.machine.Behind(c.sequence); len(behind) > 0 {

@@ -11,17 +11,17 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// headerSize is the number of bytes before the payload of a frame. With the 5 bytes that gRPC puts before each message
-// they are 32, and gRPC cuts messages to pieces of 16 KiB: so elements are aligned where they arrive, and no piece ends
-// within one. Before a payload of at least longPayload bytes stand longHeader bytes, the last of them unused: then the
-// pieces begin at multiples of 64 bytes in the tensor, too, and the kernel copies them a quarter faster.
+// headerSize is the number of bytes before the payload of a frame. With gRPC's 5-byte prefix of each message they make
+// 32, and gRPC cuts messages into pieces of 16 KiB; so elements arrive aligned, and no piece ends within an element. A
+// payload of at least longPayload bytes follows longHeader bytes, the last of them unused: then pieces also begin at
+// multiples of 64 bytes in the tensor, and the kernel copies them a quarter faster.
 const (
 	headerSize  = 27
 	longHeader  = 59
 	longPayload = 64 << 10
 )
 
-// headerBytes returns the number of bytes before the payload of a message of a size.
+// headerBytes returns the number of bytes before the payload of a message of the given size.
 func headerBytes(message int) int {
 	if message >= headerSize+longPayload {
 		return longHeader
@@ -29,7 +29,7 @@ func headerBytes(message int) int {
 	return headerSize
 }
 
-// sequenceMask keeps what of a sequence number is sent.
+// sequenceMask selects the bits of a sequence number that are sent.
 const sequenceMask = 1<<40 - 1
 
 // frame is one message of a data stream: a header and bytes of tensors.
@@ -54,7 +54,7 @@ func (f *frame) size() int {
 	return total - headerBytes(total)
 }
 
-// each calls f with the pieces of the received payload and where in it they begin; there are none if it has landed.
+// each calls do with each piece of the received payload and its offset. There are no pieces if the payload has landed.
 func (f *frame) each(do func(at int, piece []byte)) {
 	if f.landed > 0 {
 		return
@@ -86,7 +86,7 @@ func (f *frame) decode(header []byte) {
 	f.index = binary.LittleEndian.Uint32(header[23:])
 }
 
-// whole reports whether all pieces of the received payload hold whole elements of a size, aligned in memory.
+// whole reports whether all pieces of the received payload hold whole elements of the given size, aligned in memory.
 func (f *frame) whole(size int) bool {
 	ok := true
 	f.each(func(_ int, piece []byte) {
@@ -104,7 +104,7 @@ func (f *frame) free() {
 // blob is one message of a control stream.
 type blob struct{ data []byte }
 
-// codec moves frames and blobs without any other encoding: payload bytes go from the tensor to the socket as they are.
+// codec passes frames and blobs without further encoding: payload bytes go from the tensor to the socket unchanged.
 type codec struct{}
 
 var errShortFrame = errors.New("a frame is shorter than its header")
@@ -160,8 +160,7 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return fmt.Errorf("collective: cannot receive a %T", v)
 }
 
-// lending counts buffers of the caller that are on their way to the network. It stands where gRPC expects a pool to
-// give buffers back to.
+// lending counts buffers of the caller that are being sent. gRPC takes it for the pool to which it returns buffers.
 type lending struct {
 	loans *loans
 	out   atomic.Int64
@@ -170,7 +169,7 @@ type lending struct {
 
 func newLending(l *loans) *lending { return &lending{loans: l, idle: make(chan struct{}, 1)} }
 
-// lend wraps memory that must not change until it is given back. Small pieces are copied instead.
+// lend wraps memory, which must not change until gRPC returns it. Small pieces are copied instead.
 func (l *lending) lend(data []byte) mem.Buffer {
 	if len(data) == 0 {
 		return nil
@@ -183,7 +182,7 @@ func (l *lending) lend(data []byte) mem.Buffer {
 	return mem.NewBuffer(&data, l)
 }
 
-// Get is there for the interface of a pool.
+// Get completes the interface of a pool.
 func (l *lending) Get(length int) *[]byte {
 	b := make([]byte, length)
 	return &b
@@ -200,7 +199,7 @@ func (l *lending) Put(b *[]byte) {
 	}
 }
 
-// wait waits until all buffers are back, or for a while after stop was closed.
+// wait waits until all buffers have been returned, or for a while after stop was closed.
 func (l *lending) wait(stop <-chan struct{}) {
 	for l.out.Load() > 0 {
 		select {

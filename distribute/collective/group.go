@@ -45,10 +45,10 @@ type Group struct {
 	running sync.WaitGroup
 }
 
-// Join waits until a group has formed that this worker belongs to. It fails with a *JoinError that names who is missing
-// when that takes longer than Options.JoinTimeout, or when others refuse this worker for two deadlines, because their
-// cluster, secret or version of the protocol is another; and with an ErrLeft when so many others have left a group that
-// they were in that no group can come about, and none of them has come back for two deadlines: the job is over.
+// Join waits until a group that includes this worker has formed. It fails with a *JoinError that names the missing
+// workers if that takes longer than Options.JoinTimeout, or if others refuse this worker for two deadlines, because
+// their cluster, secret or version of the protocol differs. It fails with ErrLeft if so many others have left an
+// earlier group that no group can form, and none of them has come back for two deadlines: then the job is over.
 func Join(ctx context.Context, o Options) (*Group, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -81,7 +81,7 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 
 func (g *Group) now() time.Duration { return time.Since(g.start) }
 
-// tick lets the machine know that time passes.
+// tick tells the state machine regularly that time passes.
 func (g *Group) tick() {
 	defer g.running.Done()
 	ticker := time.NewTicker(min(g.settings.Heartbeat/2, 20*time.Millisecond))
@@ -100,7 +100,7 @@ func (g *Group) tick() {
 	}
 }
 
-// reset ends the session there is and prepares for the next one. It is called with g.mu locked.
+// reset ends the current session and prepares for the next one. The caller holds g.mu.
 func (g *Group) reset(ctx context.Context) error {
 	if g.closed {
 		return ErrClosed
@@ -128,7 +128,7 @@ func (g *Group) reset(ctx context.Context) error {
 	return nil
 }
 
-// form gathers and waits for the next view. g.opMu is not needed by Join, and held by others.
+// form gathers workers and waits for the next view. Callers other than Join hold g.opMu.
 func (g *Group) form(ctx context.Context, least, most int, patience time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,8 +197,8 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 	}
 }
 
-// settle waits until the others have completed the collectives that this worker has, so that nothing they need is cut
-// off. g.mu is held, but not while waiting.
+// settle waits until the others have completed the collectives that this worker has completed, so that nothing they
+// still need is cut off. The caller holds g.mu; settle releases it while waiting.
 func (g *Group) settle(ctx context.Context) {
 	s := g.session
 	if s == nil || s.ended() || s.n == 1 {
@@ -234,9 +234,8 @@ type Terms struct {
 	Patience time.Duration // how long to wait for more than Min, for example for the return of a worker; 0: continue at once
 }
 
-// Regroup forms the next group: after an error with the survivors, or at a step border to take in the workers of
-// Pending. All living members have to call it. It fails with a *JoinError when that takes longer than
-// Options.JoinTimeout.
+// Regroup forms the next group: with the survivors after an error, or between two steps to admit the workers of
+// Pending. All living members must call it. It fails with a *JoinError if that takes longer than Options.JoinTimeout.
 func (g *Group) Regroup(ctx context.Context, t Terms) error {
 	g.opMu.Lock()
 	defer g.opMu.Unlock()
@@ -295,16 +294,16 @@ func (g *Group) View() View {
 // Size is the number of workers of the group.
 func (g *Group) Size() int { return len(g.View().Members) }
 
-// Rank is the place of this worker in the group, from 0. It may change when the group does.
+// Rank is the number of this worker in the group, from 0. It may change with the group.
 func (g *Group) Rank() int { return g.View().Rank }
 
 // IsChief reports whether this worker has rank 0: it saves checkpoints and writes summaries. When the chief is lost,
 // the next group has another.
 func (g *Group) IsChief() bool { return g.Rank() == 0 }
 
-// First reports whether this worker is the first of its last group that is still there. Those before it are gone, but
-// not in good order, and the others have not removed it. When a group has ended and no other is to come, this worker
-// does what a chief does at the end.
+// First reports whether this worker is the first of those members of its last group that are still there: those before
+// it are gone, but not in good order, and the others have not removed it. If a group has ended and no other will form,
+// this worker does what a chief does at the end.
 func (g *Group) First() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -318,16 +317,16 @@ func (g *Group) Pending() []cluster.Task {
 	return g.tasks(g.machine.Pending(g.now()))
 }
 
-// Left lists the workers that have left the job in good order, with Close, and not come back. One that has waited for a
-// group in vain has not.
+// Left lists the workers that have left the job in good order, with Close, and not come back. A worker that gave up
+// waiting for a group is not among them.
 func (g *Group) Left() []cluster.Task {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tasks(g.left(false))
 }
 
-// left lists those that have left; worked: of these the ones that were in a group before. Those that were stopped while
-// they waited for a group are among them, those that have waited in vain are not. g.mu is held.
+// left lists the workers that have left, with worked only those that were in a group before. Workers that were stopped
+// while they waited for a group are included, those that gave up waiting are not. The caller holds g.mu.
 func (g *Group) left(worked bool) []int {
 	var list []int
 	for task := range g.settings.members {
@@ -338,7 +337,7 @@ func (g *Group) left(worked bool) []int {
 	return list
 }
 
-// Err returns why the group has ended, or nil while it stands.
+// Err returns why the group has ended, or nil if it has not.
 func (g *Group) Err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -351,8 +350,8 @@ func (g *Group) Err() error {
 	return nil
 }
 
-// Ended returns a channel that is closed when the group as it is now has ended, and a function that tells why then. It
-// waits for no collective: programs that wait for other workers by other means learn from it that one is gone.
+// Ended returns a channel that is closed when the current group has ended, and a function that then returns the reason.
+// It does not wait for collectives: programs that wait for other workers by other means learn from it that one is gone.
 func (g *Group) Ended() (over <-chan struct{}, why func() error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -365,9 +364,9 @@ func (g *Group) Ended() (over <-chan struct{}, why func() error) {
 	return s.over, func() error { return s.err }
 }
 
-// Withdraw leaves the group at once, with a reason that the others learn in a *MemberError. They can go on without this
-// worker; Regroup asks to be taken back. A worker that closes the group instead has not left in good order: the others
-// wait for it to come back as for one that was killed.
+// Withdraw leaves the group at once, with a reason that the others get in a *MemberError. They can continue without
+// this worker; Regroup asks to be readmitted. If this worker closes the group instead of regrouping, it has not left in
+// good order: the others wait for its return as if it had been killed.
 func (g *Group) Withdraw(why string) {
 	g.mu.Lock()
 	s := g.session
@@ -380,8 +379,9 @@ func (g *Group) Withdraw(why string) {
 	}
 }
 
-// Close leaves the group; the others learn that. Before, it waits for at most Options.Deadline until they have
-// completed the collectives that this worker has. When it returns, no goroutine, socket or memory of the group is left.
+// Close leaves the group and tells the others. Before that, it waits for at most Options.Deadline until they have
+// completed the collectives that this worker has completed. When it returns, no goroutine, socket or memory of the
+// group is left.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	if g.closed || g.closing {

@@ -5,16 +5,16 @@ import (
 	"unsafe"
 )
 
-// inflow is the reading half of a socket: it has the kernel put payloads of HTTP/2 frames where gRPC, or even the
-// collective, wants them.
+// inflow is the reading half of a socket: it lets the kernel write payloads of HTTP/2 frames directly to their
+// destination in gRPC, or even in the collective.
 //
-// gRPC reads the nine bytes of a frame's header, asks its pool for memory, and reads the payload to it. A message of
-// tensors is a row of frames with 16 KiB each, so what comes next can be foretold: one call to the kernel fills headers
-// and payloads of many frames, each payload in memory of its own, which the pool then hands to gRPC. When something
-// else comes than was foretold, what was read is sorted by copying.
+// gRPC reads the nine bytes of a frame's header, asks its pool for memory, and reads the payload into it. A tensor
+// message is a sequence of 16 KiB frames, so the next frames can be predicted: one system call fills headers and
+// payloads of many frames, each payload in memory of its own, which the pool then passes to gRPC. If the prediction was
+// wrong, the data are copied to the right places.
 //
-// If a collective has said what becomes of a message, its payload lands: it goes right into the tensor, or is added to
-// it while it is in the processor's cache, and gRPC gets the message without it, see passing.
+// If a collective has said where a message belongs, its payload lands: it is read directly into the tensor, or added to
+// it while in the processor's cache, and gRPC gets the message without the payload; see passing.
 type inflow struct {
 	socket *socket
 	reader vectorReader
@@ -88,7 +88,7 @@ func (in *inflow) read(b []byte) (int, error) {
 	}
 }
 
-// hand copies what is there of a frame to b, if it is not there already, as far as it is for gRPC.
+// hand copies the received part of a frame that is meant for gRPC to b, unless it is already there.
 func (in *inflow) hand(a *arrival, b []byte) int {
 	switch last := in.first == len(in.frames)-1; {
 	case a.lands, a.got < frameHeader, last && in.opening:
@@ -121,15 +121,15 @@ func (in *inflow) hand(a *arrival, b []byte) int {
 	return n
 }
 
-// next goes on to the frame after one that was handed out.
+// next moves on to the following frame after one was handed out.
 func (in *inflow) next() {
 	in.frames[in.first].drop()
 	in.first++
 	in.handed = 0
 }
 
-// fill takes in more, of what was read before or from the kernel, and waits if there is nothing. At most one frame is
-// there, in part.
+// fill takes more data, from what was read before or from the kernel, and waits if there is none. At most one frame, a
+// partial one, is present.
 func (in *inflow) fill() error {
 	if in.first > 0 {
 		n := copy(in.frames, in.frames[in.first:])
@@ -164,7 +164,7 @@ func (in *inflow) fill() error {
 	return err
 }
 
-// expected is how many bytes a frame at an offset of the message under way, or a new one, has.
+// expected returns the predicted size in bytes of a frame at an offset of the current message, or of a new one.
 func (in *inflow) expected(at int) int {
 	if at < in.message.end {
 		return min(slotBytes, in.message.end-at)
@@ -172,7 +172,7 @@ func (in *inflow) expected(at int) int {
 	return slotBytes
 }
 
-// foretell appends a frame that is to come.
+// foretell appends a predicted frame.
 func (in *inflow) foretell(at *int) {
 	m, size, index := &in.message, in.expected(*at), len(in.frames)
 	var a arrival
@@ -192,7 +192,7 @@ func (in *inflow) foretell(at *int) {
 	*at += size
 }
 
-// readVector fills the frames from the kernel. While parts of a tensor are among them, the collective cannot end.
+// readVector fills the frames from the kernel. While it reads into parts of a tensor, the collective cannot end.
 func (in *inflow) readVector() (int, error) {
 	in.vector = in.vector[:0]
 	tensor := false
@@ -264,7 +264,7 @@ func (in *inflow) land(n int) error {
 	return nil
 }
 
-// fits reports whether the payload of a frame belongs to where it was read.
+// fits reports whether the payload of a frame belongs where it was read to.
 func (in *inflow) fits(a *arrival) bool {
 	if a.place == nil {
 		return a.length <= slotBytes
@@ -272,7 +272,7 @@ func (in *inflow) fits(a *arrival) bool {
 	return a.plainData() && in.message.underway() && a.stream() == in.message.stream && a.length <= len(a.place)
 }
 
-// cut forgets the frames from an index on, to which nothing was read.
+// cut drops the frames from an index on, into which nothing was read.
 func (in *inflow) cut(from int) {
 	for i := from; i < len(in.frames); i++ {
 		in.frames[i].drop()
@@ -280,8 +280,8 @@ func (in *inflow) cut(from int) {
 	in.frames = in.frames[:from]
 }
 
-// scatter collects what was read to frame i from an offset of its payload on, and the n bytes that were read to those
-// after it.
+// scatter collects what was read into frame i, from an offset of its payload on, and the n bytes that were read into
+// the frames after it.
 func (in *inflow) scatter(i, from, n int) {
 	a := &in.frames[i]
 	in.sorting = append(in.sorting[:0], a.memory()[from:a.got-frameHeader]...)
@@ -296,7 +296,7 @@ func (in *inflow) scatter(i, from, n int) {
 	in.spill = in.sorting
 }
 
-// sort moves one frame, or what is there of it, from what was spilt to its place.
+// sort moves one frame, or the received part of it, from the spilt data to its place.
 func (in *inflow) sort() error {
 	if len(in.frames) == 0 {
 		in.frames = append(in.frames, arrival{})

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// landing is where the messages of the ring under way belong: the sockets read results right into the tensor, and add
+// landing says where the messages of the current ring belong: sockets read results directly into the tensor, and add
 // partial sums to it while they are in the processor's cache.
 type landing struct {
 	mu     sync.Mutex
@@ -17,7 +17,7 @@ type landing struct {
 
 var errLanded = errors.New("collective: the memory is no longer to be read to")
 
-// begin tells where messages of a ring belong.
+// begin sets where messages of a ring belong.
 func (l *landing) begin(r *ring, view uint64, c *call, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *landing) end() {
 	l.ring, l.data = nil, nil
 }
 
-// find looks where the payload of a message belongs, and sets it, if it is one of the ring.
+// find sets where the payload of a message belongs, if the message is part of the ring.
 func (l *landing) find(header []byte, m *passing) {
 	var f frame
 	f.decode(header)

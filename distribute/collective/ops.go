@@ -12,10 +12,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MaxGather bounds the bytes that AllGather takes from one worker.
+// MaxGather is the largest number of bytes that AllGather accepts from one worker.
 const MaxGather = 1 << 32
 
-// Stats counts what a group did since Join.
+// Stats counts what a group has done since Join.
 type Stats struct {
 	Collectives int64
 	Bytes       int64         // of tensors, this worker's
@@ -27,7 +27,7 @@ type Stats struct {
 	Groups      int64         // groups that formed
 }
 
-// Stats returns the counts. It does not wait for a collective that is under way.
+// Stats returns the counts. It does not wait for a collective in progress.
 func (g *Group) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -45,7 +45,7 @@ func newCall(c call) *call {
 	return fresh
 }
 
-// run prepares a collective, lets body do it, and explains its failure.
+// run prepares a collective, runs it with body, and explains its failure.
 func (g *Group) run(ctx context.Context, c *call, options []CallOption, body func(s *session) error) error {
 	for _, o := range options {
 		o.apply(c)
@@ -62,7 +62,7 @@ func (g *Group) run(ctx context.Context, c *call, options []CallOption, body fun
 	return g.perform(ctx, c, size, body)
 }
 
-// perform does a collective. g.opMu is held.
+// perform runs a collective. The caller holds g.opMu.
 func (g *Group) perform(ctx context.Context, c *call, size int, body func(s *session) error) error {
 	s, err := g.ready(ctx)
 	if err != nil {
@@ -129,8 +129,8 @@ func (g *Group) ready(ctx context.Context) (*session, error) {
 	return g.session, nil
 }
 
-// AllReduce replaces the elements of the tensors, in place, by their reduction over all workers. The same bits come out
-// on all workers, on every run and over every transport. Tensors of several types are reduced type by type.
+// AllReduce replaces the elements of the tensors, in place, by their reduction over all workers. The result has the
+// same bits on all workers, on every run and over every transport. Tensors of several types are reduced type by type.
 func (g *Group) AllReduce(ctx context.Context, op Reduction, tensors []Tensor, options ...CallOption) error {
 	c := newCall(call{kind: allReduce, op: op, tensors: tensors})
 	defer calls.Put(c)
@@ -182,10 +182,10 @@ func (g *Group) Barrier(ctx context.Context, options ...CallOption) error {
 	return g.run(ctx, c, options, func(s *session) error { return s.allReduce(ctx, c, vector{}) })
 }
 
-// maxFailure bounds the text that Fail tells.
+// maxFailure is the largest size in bytes of a text that Fail sends.
 const maxFailure = 1000
 
-// bounded cuts a text to what is told.
+// bounded cuts a text to the size that is sent.
 func bounded(why string) string {
 	for len(why) > maxFailure || !utf8.ValidString(why) {
 		why = strings.ToValidUTF8(why[:min(len(why), maxFailure)], "")
@@ -193,8 +193,8 @@ func bounded(why string) string {
 	return why
 }
 
-// Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a
-// *FailedError. All can continue after it as after an *OrderError. It returns that error here too.
+// Fail tells all other workers that this one cannot continue, and why: the collective that they call ends with a
+// *FailedError, which Fail returns too. All workers can continue afterwards, as after an *OrderError.
 func (g *Group) Fail(ctx context.Context, why string) error {
 	c := newCall(call{kind: failure, name: bounded(why)})
 	defer calls.Put(c)
@@ -222,8 +222,8 @@ func (g *Group) Broadcast(ctx context.Context, root int, tensors []Tensor, optio
 	})
 }
 
-// AllGather returns the tensors of all workers by rank. They may differ in the first axis; the type and the other axes
-// must agree. The own tensor's memory is the one given; that of the others is new.
+// AllGather returns the tensors of all workers by rank. They may differ in the length of the first axis; the type and
+// the other axes must agree. This worker's tensor in the result shares memory with t; the others have new memory.
 func (g *Group) AllGather(ctx context.Context, t Tensor, options ...CallOption) ([]Tensor, error) {
 	c := &call{kind: allGather, tensors: []Tensor{t}}
 	if t.Shape != nil && len(t.Shape) == 0 {
@@ -258,7 +258,7 @@ func (g *Group) AllGather(ctx context.Context, t Tensor, options ...CallOption) 
 	return out, err
 }
 
-// gatheredShape is the shape of t with the first axis that data fills.
+// gatheredShape returns the shape of t, with the length of the first axis that follows from the size of data.
 func gatheredShape(t Tensor, data []byte) ([]int, error) {
 	row := t.DType.Size()
 	for _, n := range t.Shape[1:] {
@@ -281,8 +281,8 @@ type Boundary struct {
 	Pending bool   // workers are waiting to join: call Regroup
 }
 
-// StepEnd tells the others that this worker has completed a step and joins the flags of all (for example: a signal asks
-// to stop), so that all act on them after the same step. Workers that are at different steps get an OrderError.
+// StepEnd tells the others that this worker has completed a step, and joins the flags of all workers (for example: a
+// signal asks to stop), so that all act on them after the same step. Workers at different steps get an OrderError.
 func (g *Group) StepEnd(ctx context.Context, step uint64, flags uint32) (Boundary, error) {
 	var bits [33]uint8
 	for i := range 32 {

@@ -22,8 +22,9 @@ type Options struct {
 	MinMembers int // fewest workers of a group; 0: all of the cluster. Below a majority, two parts of a network both go on
 	MaxMembers int // most workers of a group; 0: all of the cluster
 
-	// About is what errors on other workers say of this one, "on cuda:0, strategy made at train.go:20", at most 500
-	// bytes: all know it as soon as this worker waits for a group, also when it is gone. "": they say nothing
+	// About is what errors on other workers say about this one, such as "on cuda:0, strategy made at train.go:20", at
+	// most 500 bytes. All know it as soon as this worker waits for a group, and even after it is gone. "": they say
+	// nothing
 	About string
 
 	HasState bool   // this worker brings the state of the training, as after a restart from a backup
@@ -35,23 +36,22 @@ type Options struct {
 	Patience    time.Duration // how long Join waits for more than MinMembers; 0: 2 s
 	Timeout     time.Duration // longest wait in one collective for members that are alive; 0: 10 min
 
-	// Security is required when an address is not a loopback address. Without it any user of this machine can join: the
-	// job is told by Job and Cluster, which are no secret
+	// Security is required if an address is not a loopback address. Without it any user of this machine can join, since
+	// Job and Cluster, which identify the job, are not secret
 	Security *Security
 	Listener net.Listener // takes connections for this worker; nil: listen on its address. Closed by Close
 
 	NoSharedMemory bool // use the network between workers of one host too
 	SegmentBytes   int  // size of one message of a ring, up to 16 KiB more; 0: 512 KiB
-	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at
-	// least 200 ms; 0: 1 s
+	// SlowAfter is how long a collective waits before it names the missing workers to Observe, at least 200 ms; 0: 1 s
 	SlowAfter time.Duration
-	// Observe is called for groups that form and end, about workers that keep the others waiting for longer than
-	// SlowAfter, and where a group has not formed after two deadlines. It must return soon and must not call methods of
-	// the group. nil: not reported
+	// Observe is called when groups form and end, when a worker keeps the others waiting for longer than SlowAfter, and
+	// if a group has not formed after two deadlines. It must return soon and must not call methods of the group. nil:
+	// not reported
 	Observe func(text string)
 
-	// Unheard is told at each heartbeat from which workers, that have not left the job, nothing came for Deadline. It
-	// must return soon and must not call methods of the group. nil: not reported
+	// Unheard is called at each heartbeat with the workers that have not left the job, but have sent nothing for
+	// Deadline. It must return soon and must not call methods of the group. nil: not reported
 	Unheard func(tasks []cluster.Task)
 
 	version      int           // of the protocol that this worker claims to speak; 0: membership.Version. For tests
@@ -131,7 +131,7 @@ func (o Options) resolve() (*settings, error) {
 	return s, nil
 }
 
-// jobText is what workers of other jobs are told of this one.
+// jobText is what workers of other jobs are told about this job.
 func (s *settings) jobText() string {
 	text := fmt.Sprintf(": %v", s.Cluster)
 	if s.Job != "" {

@@ -2,8 +2,8 @@ package collective
 
 import "github.com/gokeras/gokeras/distribute/internal/numbers"
 
-// treeReduce adds parts[1..] into parts[0] in the order of a binomial tree: rank r takes rank r+1, then r+2, r+4, ...
-// So does a tree of workers, and one worker that has all parts computes the same bits.
+// treeReduce adds parts[1..] into parts[0] in the order of a binomial tree: rank r adds rank r+1, then r+2, r+4, ... A
+// tree of workers adds in the same order, so one worker that has all parts computes the same bits.
 func treeReduce(p *plan, parts [][]byte) {
 	for mask := 1; mask < p.n; mask <<= 1 {
 		for rank := 0; rank+mask < p.n; rank += 2 * mask {
@@ -36,5 +36,5 @@ func chainReduce(p *plan, chunk int, dst []byte, parts func(rank int) []byte) {
 	p.finish(dst)
 }
 
-// small is the largest all-reduce, in bytes, that takes the tree instead of the ring.
+// small is the size in bytes of the largest all-reduce that uses the tree instead of the ring.
 const small = 16 << 10

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// passing is a message of which some frames have come. It lands if a collective has said where its payload belongs:
-// then its frames are not shown to gRPC, but dealt with as they come, and when the last one has come gRPC is shown a
-// message with the header alone, in which a mark stands for the payload. What gRPC has not seen it does not acknowledge
-// to the sender: that, too, is done here.
+// passing is a message that has been received in part. It lands if a collective has said where its payload belongs:
+// then its frames are not passed to gRPC, but processed as they arrive. After the last one gRPC gets a message with the
+// header alone, in which a mark replaces the payload. gRPC does not acknowledge to the sender what it has not seen, so
+// this code does that too.
 type passing struct {
 	stream uint32
 	offset int // in it, of the next frame
@@ -28,8 +28,8 @@ type passing struct {
 
 func (m *passing) underway() bool { return m.offset < m.end }
 
-// landedMark stands in the header of a message that has landed, before the size of its payload. Nobody else can know
-// it.
+// landedMark precedes the size of the payload in the header of a message that has landed. It is random, so no peer can
+// forge it.
 var landedMark = func() (mark [8]byte) {
 	_, _ = rand.Read(mark[:]) // it cannot fail
 	return mark
@@ -41,8 +41,8 @@ func markLanded(header []byte, size int) {
 	binary.LittleEndian.PutUint64(header[headerSize+len(landedMark):], uint64(size))
 }
 
-// landedSize returns the size of the payload of a message that has landed, if these are all the bytes that gRPC has got
-// of it.
+// landedSize returns the size of the payload if the bytes that gRPC has received are those of a message that has
+// landed.
 func landedSize(message []byte) (int, bool) {
 	if len(message) != longHeader || [8]byte(message[headerSize:]) != landedMark {
 		return 0, false
@@ -50,7 +50,8 @@ func landedSize(message []byte) (int, bool) {
 	return int(binary.LittleEndian.Uint64(message[headerSize+len(landedMark):])), true
 }
 
-// look deals with what has come of a frame whose header is there; fresh says that the header has just become complete.
+// look processes the received part of a frame whose header is complete; fresh says that the header has just become
+// complete.
 func (in *inflow) look(a *arrival, fresh bool) error {
 	if fresh {
 		if err := in.follow(a); err != nil {
@@ -64,7 +65,7 @@ func (in *inflow) look(a *arrival, fresh bool) error {
 	return nil
 }
 
-// follow notes the header of a frame: it belongs to the message under way, or begins one, perhaps.
+// follow notes the header of a frame, which may belong to the current message or begin a new one.
 func (in *inflow) follow(a *arrival) error {
 	m := &in.message
 	same := m.underway() && a.stream() == m.stream
@@ -84,7 +85,7 @@ func (in *inflow) follow(a *arrival) error {
 	return nil
 }
 
-// forget gives up the message under way.
+// forget gives up the current message.
 func (in *inflow) forget() {
 	in.socket.acknowledge()
 	if in.message.head != nil {
@@ -93,7 +94,7 @@ func (in *inflow) forget() {
 	in.message = passing{}
 }
 
-// open looks at the begin of a message as soon as enough of it is there.
+// open reads the beginning of a message as soon as enough of it has arrived.
 func (in *inflow) open(a *arrival) {
 	if !in.opening || a.got < frameHeader+min(a.length, messageStart) {
 		return
@@ -115,7 +116,7 @@ func (in *inflow) open(a *arrival) {
 	}
 }
 
-// take deals with a complete frame of a message that lands.
+// take processes a complete frame of a message that lands.
 func (in *inflow) take(a *arrival) {
 	m := &in.message
 	payload, at := a.memory()[:a.length], m.done
@@ -137,7 +138,7 @@ func (in *inflow) take(a *arrival) {
 	}
 }
 
-// finish makes the last frame of a message that has landed one that holds all of what gRPC gets.
+// finish turns the last frame of a message that has landed into one that holds everything that gRPC gets.
 func (in *inflow) finish(a *arrival) {
 	m := &in.message
 	memory := m.head.memory
@@ -150,7 +151,7 @@ func (in *inflow) finish(a *arrival) {
 	in.message = passing{}
 }
 
-// deliver brings a piece of a payload, from an offset of it on, to where it belongs.
+// deliver copies or adds a piece of a payload, which begins at an offset, to its destination.
 func (in *inflow) deliver(offset int, piece []byte) {
 	m, l := &in.message, &in.socket.t.landing
 	if m.target == nil || len(piece) == 0 {

@@ -2,12 +2,12 @@ package collective
 
 import "net"
 
-// plainReader fills many buffers by copying, where the kernel cannot do it.
+// plainReader fills many buffers by copying, on systems whose kernel cannot do it.
 type plainReader struct{ memory, held []byte }
 
 func (*plainReader) init(net.Conn) {}
 
-// read is as vectorReader's.
+// read does the same as vectorReader's.
 func (r *plainReader) read(conn net.Conn, buffers [][]byte, guard *landing, serial uint64) (int, error) {
 	if len(r.held) == 0 {
 		if r.memory == nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// plan is what the algorithms need to know of an all-reduce. Chunk c of n is the part of the elements that rank c
-// begins with in the ring; chunk sizes differ by at most one element, of large data by one line of the processor's
-// cache, where all but the last end.
+// plan describes an all-reduce to the algorithms. Chunk c of n is the part of the elements that rank c begins with in
+// the ring. Chunk sizes differ by at most one element; for large data by at most one cache line, and all chunks but the
+// last end at a line's end.
 //
 // The order of additions of an element in chunk c is x[c] + x[c+1] + ... + x[c+n-1] (ranks modulo n), whatever the
 // transport: so the result has the same bits on all workers and on every run.
@@ -20,7 +20,7 @@ type plan struct {
 	count  int // elements
 }
 
-// units returns the size in bytes of what chunks are integers of, and how many there are; the last may be cut short.
+// units returns the size in bytes of the units that chunks consist of, and their number; the last unit may be shorter.
 func (p *plan) units() (size, count int) {
 	size = p.dtype.Size()
 	bytes := p.count * size
@@ -82,9 +82,8 @@ type ring struct {
 	total   int // segments to be received in all
 }
 
-// segmentBytes returns how many bytes of the data a message of about a size carries: so many that it fills frames of
-// HTTP/2, the last one up to the brim. It is a little more than the size, so that a chunk of a power of two leaves no
-// remainder.
+// segmentBytes returns how many bytes of the data a message of about the given size carries, so that it fills whole
+// HTTP/2 frames. It is a little more than the size, so that a chunk whose size is a power of two leaves no remainder.
 func (p *plan) segmentBytes(size int) int {
 	if size >= slotBytes {
 		size = (size/slotBytes+1)*slotBytes - prefixBytes - headerSize
@@ -98,7 +97,7 @@ func (p *plan) segmentBytes(size int) int {
 	return size
 }
 
-// lead is how many segments of the first round are sent ahead of what was received.
+// lead is the number of segments of the first round that are sent ahead of those received.
 const lead = 3
 
 func newRing(p plan, segmentBytes int) *ring {
@@ -139,7 +138,7 @@ func (r *ring) span(chunk, index int) (from, to int) {
 	return from, min(from+r.segment, high)
 }
 
-// next returns a segment of the own chunk to send now, if it is time.
+// next returns a segment of this worker's own chunk to send, if one is due.
 func (r *ring) next() (segment, bool) {
 	if r.sent >= r.segments(r.rank) || r.sent >= (r.total-r.left)/(2*(r.n-1))+lead {
 		return segment{}, false
@@ -151,7 +150,7 @@ func (r *ring) next() (segment, bool) {
 // done reports whether everything has been received.
 func (r *ring) done() bool { return r.left == 0 }
 
-// valid reports whether a segment can come in.
+// valid reports whether a segment may arrive now.
 func (r *ring) valid(s segment) bool {
 	return s.round >= 0 && s.round < 2*(r.n-1) && s.index >= 0 && s.index < r.segments(r.incoming(s.round))
 }

@@ -19,29 +19,28 @@ import (
 	"github.com/gokeras/gokeras/internal/ports"
 )
 
-// Security makes workers prove to each other that they belong to the job, and encrypts what they say: mutual TLS 1.3.
-// Either give the three files, or a secret. It is required as soon as an address is not a loopback address.
+// Security makes workers prove to each other that they belong to the job, and encrypts their messages, with mutual TLS
+// 1.3. Set either the three files or a secret. It is required if an address is not a loopback address.
 type Security struct {
 	// CAFile holds the certificates (PEM) that sign those of the workers; CertFile and KeyFile are this worker's. The
-	// name in the certificates must be ServerName. Files that are replaced while a job runs, before the certificates
-	// expire, count from the next connection on.
+	// name in the certificates must be ServerName. If files are replaced while a job runs, before the certificates
+	// expire, the next connection uses the new ones.
 	CAFile, CertFile, KeyFile string
 	ServerName                string // "": gokeras
 
-	// Secret, the same on all workers, stands for files: the key of the authority is derived from it, and each worker
-	// signs a certificate for itself. It is 32 random bytes, as they are or as 64 hexadecimal digits: what [NewSecret]
-	// and the command keras secret make, or openssl rand -hex 32. Other texts are refused: whoever records a handshake
-	// could try out all that a person would think of.
+	// Secret, the same on all workers, replaces the files: the key of the authority is derived from it, and each worker
+	// signs a certificate for itself. It is 32 random bytes, raw or as 64 hexadecimal digits, from [NewSecret], the
+	// command keras secret, or openssl rand -hex 32. Other texts are refused: an attacker who records a handshake could
+	// guess a password that a person would think of.
 	Secret []byte
 }
 
 const defaultServerName = "gokeras"
 
-// secretBytes is how much of a secret is random.
+// secretBytes is the number of random bytes of a secret.
 const secretBytes = 32
 
-// leastDistinct is how many different bytes a secret must have. Of 32 random ones fewer are different once in 10^12
-// times.
+// leastDistinct is the smallest number of distinct bytes of a secret. 32 random bytes have fewer once in 10^12 times.
 const leastDistinct = 18
 
 // NewSecret makes a secret for the workers of a job, 64 hexadecimal digits.
@@ -51,7 +50,7 @@ func NewSecret() string {
 	return hex.EncodeToString(secret)
 }
 
-// decodeSecret returns the bytes of a secret, and refuses what cannot be random.
+// decodeSecret returns the bytes of a secret, and an error if it cannot be random.
 func decodeSecret(secret []byte) ([]byte, error) {
 	raw := secret
 	if len(secret) == hex.EncodedLen(secretBytes) {
@@ -115,7 +114,7 @@ func (s *Security) config() (*tls.Config, error) {
 		ClientAuth: tls.RequireAndVerifyClientCert, ServerName: name}, nil
 }
 
-// derive makes the authority that follows from a secret, and a certificate of a new key signed by it.
+// derive creates the certificate authority that follows from a secret, and a certificate for a new key signed by it.
 func derive(secret []byte, name string, own *tls.Certificate) (*x509.Certificate, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "gokeras collective authority 1", ed25519.SeedSize)
 	if err != nil {
@@ -152,8 +151,7 @@ func derive(secret []byte, name string, own *tls.Certificate) (*x509.Certificate
 	return authority, nil
 }
 
-// TLS returns the configuration of connections that both sides prove themselves on, for services beside those of this
-// package.
+// TLS returns the configuration of mutually authenticated connections, for services other than those of this package.
 func (s *Security) TLS() (*tls.Config, error) { return s.config() }
 
 // IsLoopback reports whether an address, HOST:PORT, can be reached from this machine alone, so that it needs no

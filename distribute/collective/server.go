@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
 )
 
-// accept serves the connections of other workers until the transport is closed. Each has a server of its own, because
-// gRPC has one pool of memory for a server, and what comes on a connection is to get memory of that connection; see
+// accept serves the connections of other workers until the transport is closed. Each connection has its own gRPC
+// server, because a gRPC server has one memory pool, and data of a connection must go to memory of that connection; see
 // inflow.
 func (t *transport) accept() {
 	defer t.running.Done()

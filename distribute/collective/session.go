@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 )
 
-// remembered is how many of the last calls a worker can still describe to others.
+// remembered is the number of recent calls that a worker can still describe to others.
 const remembered = 64
 
-// session is the work of one view: its streams, its shared memory and its collectives.
+// session holds what belongs to one view: its streams, its shared memory and its collectives.
 type session struct {
 	group  *Group
 	view   *membership.View
@@ -90,7 +90,7 @@ func (s *session) ended() bool {
 	}
 }
 
-// release releases what the session holds; no collective is running.
+// release releases the resources of the session. No collective may be running.
 func (s *session) release() {
 	s.timer.Stop()
 	for _, inbox := range s.in {
@@ -106,7 +106,7 @@ func (s *session) release() {
 	s.shared = nil
 }
 
-// describe reports what this worker does as a collective, if it has begun it.
+// describe describes the collective with that sequence number, if this worker has begun it.
 func (s *session) describe(sequence uint64) (string, bool) {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
@@ -117,7 +117,7 @@ func (s *session) describe(sequence uint64) (string, bool) {
 	return c.describe(), true
 }
 
-// begin counts a call and makes it known to those who ask.
+// begin counts a call and records it for workers that ask about it.
 func (s *session) begin(c *call) {
 	s.callsMu.Lock()
 	s.sequence++
@@ -129,7 +129,7 @@ func (s *session) begin(c *call) {
 	s.active.Store(c.sequence)
 }
 
-// done says that the call under way is over.
+// done notes that the current call is over.
 func (s *session) done() {
 	s.moves.Add(1)
 	s.active.Store(0)
@@ -138,7 +138,7 @@ func (s *session) done() {
 // patience is how long a collective waits before it asks what the others are doing.
 const patience = 100 * time.Millisecond
 
-// overdue is called when a wait takes long. It asks the others what they do, and gives up after the timeout.
+// overdue is called when a wait takes long. It asks the others what they are doing, and gives up after the timeout.
 func (s *session) overdue(ctx context.Context, c *call) error {
 	switch {
 	case s.ended():
@@ -174,7 +174,7 @@ func (s *session) overdue(ctx context.Context, c *call) error {
 	return nil
 }
 
-// failure waits for the verdict about the view and returns it; cause, if any, is what the caller is told instead.
+// failure waits for the verdict about the view and returns it, or cause if there is one.
 func (s *session) failure(cause error) error {
 	select {
 	case <-s.over:
@@ -188,7 +188,7 @@ func (s *session) failure(cause error) error {
 	return s.err
 }
 
-// mismatch handles what does not belong to the call: the others are asked, and the verdict names the difference.
+// mismatch handles data that do not belong to the call: it asks the others, and the verdict names the difference.
 func (s *session) mismatch(c *call, from int, what string) error {
 	s.reported = true
 	s.group.report(s, c)
@@ -239,7 +239,7 @@ func (s *session) checkFrame(c *call, from int, f *frame) (*frame, error) {
 	return nil, s.mismatch(c, from, what)
 }
 
-// send sends a payload to a rank. Memory that was lent must stay unchanged until s.lent is idle.
+// send sends a payload to a rank. Lent memory must stay unchanged until s.lent is idle.
 func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) error {
 	stream := s.out[to]
 	if stream == nil {
@@ -260,12 +260,13 @@ func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) er
 	return nil
 }
 
-// reason is how long the end of a stream may come before the word why: a member that learns first that the group has
-// ended ends its streams, and is not to blame for it. If a connection broke, the control stream on it says so at once.
+// reason is how long the reason for the end of a stream may arrive after that end: the member that first learns of the
+// end of the group ends its streams, and must not be blamed for it. If a connection broke, its control stream says so
+// at once.
 const reason = 100 * time.Millisecond
 
-// broken handles a stream that cannot be used: the membership is told if it does not know why, and its verdict is the
-// error.
+// broken handles a stream that cannot be used: it tells the membership if that does not know why, and returns its
+// verdict.
 func (s *session) broken(to int, err error) error {
 	select {
 	case <-s.over:
@@ -275,7 +276,7 @@ func (s *session) broken(to int, err error) error {
 	return s.failure(nil)
 }
 
-// await waits until all others have published as often as this worker.
+// await waits until all others have published as many times as this worker.
 func (s *session) await(ctx context.Context, c *call) error {
 	for rank, m := range s.shared {
 		if rank == s.rank {
@@ -305,7 +306,7 @@ func (s *session) await(ctx context.Context, c *call) error {
 	return nil
 }
 
-// waitOver adds up what was waited.
+// waitOver adds up the time spent waiting.
 func (s *session) waitOver() {
 	s.moves.Add(1)
 	if !s.begun.IsZero() {
@@ -314,7 +315,7 @@ func (s *session) waitOver() {
 	}
 }
 
-// publish shows the others what was written to the own memory.
+// publish makes what this worker wrote to its memory visible to the others.
 func (s *session) publish() {
 	s.counter++
 	s.shared[s.rank].publish()

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mapping is memory that workers of one host share. It belongs to one worker, who alone writes to it (but for the
-// count of those who sleep); the others read. It has no name in any file system: others open it through the owner's
-// entry in /proc, so nothing is left behind whatever happens to the owner.
+// A mapping is memory that workers of one host share. Only its owner, one worker, writes to it (except for the number
+// of sleeping workers); the others read. It has no name in any file system: others open it through the owner's entry in
+// /proc, so nothing is left behind if the owner dies.
 //
 //	0     a random number that proves that it is the right memory
 //	64    counter: how often the owner has published
-//	128   number of workers that sleep until it does
+//	128   number of workers that sleep until the owner publishes
 //	192   two slot headers: sequence, hash and size of the call
 //	4096  two slots of input, two of results
 type mapping struct {
@@ -53,7 +53,7 @@ func newMapping() (m *mapping, note string, err error) {
 	return m, fmt.Sprintf("%d %d %x", os.Getpid(), file, m.memory[:8]), nil
 }
 
-// openMapping maps the memory that another worker's note describes. It fails where that worker is on another host or in
+// openMapping maps the memory that another worker's note describes. It fails if that worker is on another host or in
 // another container.
 func openMapping(note string) (*mapping, error) {
 	var process, descriptor int
@@ -108,7 +108,7 @@ func (m *mapping) publish() {
 	}
 }
 
-// sleep waits until the counter is no longer seen, at most for d.
+// sleep waits until the counter differs from seen, at most for d.
 func (m *mapping) sleep(seen uint32, d time.Duration) {
 	word := m.word(64)
 	atomic.AddUint32(m.word(128), 1)
@@ -125,7 +125,7 @@ func (m *mapping) output(slot int) []byte {
 	return m.memory[slotsOffset+(2+slot)*window:][:window]
 }
 
-// describe writes what the owner does in a slot.
+// describe writes to a slot which call the owner makes.
 func (m *mapping) describe(slot int, c *call, size int) {
 	header := m.memory[192+64*slot:]
 	binary.NativeEndian.PutUint64(header[0:], c.sequence)
@@ -133,7 +133,7 @@ func (m *mapping) describe(slot int, c *call, size int) {
 	binary.NativeEndian.PutUint64(header[16:], uint64(size))
 }
 
-// described reads it.
+// described reads what describe wrote.
 func (m *mapping) described(slot int) (sequence, hash uint64, size int) {
 	header := m.memory[192+64*slot:]
 	return binary.NativeEndian.Uint64(header[0:]), binary.NativeEndian.Uint64(header[8:]), int(binary.NativeEndian.Uint64(header[16:]))

@@ -6,12 +6,12 @@ import (
 )
 
 // The collectives over shared memory. Data moves in windows: each worker copies a window of its input to its own memory
-// and publishes it; when all have, each reduces its part of the window from all inputs and publishes the result; when
-// all have, each copies the other parts. Two slots alternate: a worker that has seen the others publish a window knows
-// that they have read all of the one before, so the slot of that one is free again.
+// and publishes it. When all have, each reduces its part of the window from all inputs and publishes the result. When
+// all have done that, each copies the other parts. Two slots alternate: once a worker has seen the others publish a
+// window, they have read all of the previous one, so its slot is free again.
 
-// enter publishes what was put in the slot and waits for the others. On the first window of a call it checks that all
-// do the same.
+// enter publishes the content of the slot and waits for the others. On the first window of a call it checks that all
+// make the same call.
 func (s *session) enter(ctx context.Context, c *call, slot int, first bool) error {
 	s.publish()
 	if err := s.await(ctx, c); err != nil {
@@ -58,7 +58,7 @@ func (s *session) sharedAllReduce(ctx context.Context, c *call, p *plan, v vecto
 			chunk := p.chunkOf(off + at)
 			_, end := p.chunk(chunk)
 			end = min(end-off, part(s.rank+1))
-			// Pieces that stay in the cache while they are added.
+			// The pieces are small enough to stay in the cache while they are added.
 			end = min(end, at+16<<10)
 			chainReduce(p, chunk, own.output(slot)[at:end], func(rank int) []byte { return s.shared[rank].input(slot)[at:end] })
 			at = end

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// slot is memory for one payload, in the form in which gRPC's pools hand it out.
+// slot is memory for one payload, in the form in which gRPC's pools return memory.
 type slot struct {
 	handle []byte // is first, so that a pointer to it is one to the slot
 	memory []byte
@@ -23,7 +23,7 @@ func (s *slot) release() {
 	}
 }
 
-// Get implements gRPC's pool for what comes on this connection. It is called by the goroutine that reads.
+// Get implements gRPC's pool for data received on this connection. The reading goroutine calls it.
 func (in *inflow) Get(length int) *[]byte {
 	s := in.offered
 	switch {

@@ -15,13 +15,14 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/proof"
 )
 
-// socket is a connection that counts what is written, and that moves HTTP/2 frames between gRPC and the kernel without
-// copying them through buffers. gRPC runs on it without buffers of its own, and so makes calls of two kinds: for the
+// socket is a connection that counts the bytes written, and moves HTTP/2 frames between gRPC and the kernel without
+// copying them through buffers. gRPC uses it without buffers of its own, so it makes two kinds of calls: for the
 // headers of frames, a few bytes, and for their payload.
 //
-// What is written of a message, cut to frames of 16 KiB by gRPC, waits for its end and leaves in few calls: short
-// pieces as a copy, long ones where they are. A long piece can wait only if it is memory that a session has lent, which
-// stays unchanged until gRPC lets go of the message; other pieces leave at once. For the other direction see inflow.
+// gRPC cuts a message into frames of 16 KiB. The socket holds them until the message is complete and writes them with
+// few system calls: short pieces are copied, long ones are not. A long piece can be held only if a session has lent its
+// memory, which then stays unchanged until gRPC releases the message; other pieces are written at once. For the other
+// direction see inflow.
 type socket struct {
 	net.Conn
 	t      *transport // counts bytes, and knows what is lent
@@ -49,7 +50,7 @@ type socket struct {
 	trusted atomic.Bool // a worker of the job sends on it
 }
 
-// message is what was seen of a gRPC message on its way: five bytes with its length, and then as many bytes.
+// message tracks a gRPC message that is being sent: five bytes with its length, and then that many bytes.
 type message struct {
 	prefix []byte
 	left   int
@@ -63,9 +64,9 @@ const (
 	batchBytes  = 1 << 20 // wait at most, well below the window of a stream
 )
 
-// hostBuffer is how many bytes wait in the kernel between two processes of one host. Left alone, the kernel lets the
-// queue grow to several MB, which then lie in no cache when they are read. To another host the kernel decides: there,
-// the queue has to fill a line with delay.
+// hostBuffer is the size in bytes of the kernel's queue between two processes of one host. By default the kernel lets
+// it grow to several MB, which are no longer in any cache when they are read. For other hosts the kernel decides,
+// because there the queue has to fill a line with latency.
 const hostBuffer = 400 << 10
 
 // sameHost reports whether both ends of a connection have the same address.
@@ -75,7 +76,7 @@ func sameHost(conn net.Conn) bool {
 	return ok && other && near.IP.Equal(far.IP)
 }
 
-// newSocket wraps a connection on which plain bytes come before the first frame.
+// newSocket wraps a connection on which the given number of plain bytes precedes the first frame.
 func newSocket(conn net.Conn, t *transport, plain int, closed func()) *socket {
 	if tcp, ok := conn.(*net.TCPConn); ok && sameHost(conn) {
 		_ = tcp.SetWriteBuffer(hostBuffer) // it works without, somewhat slower
@@ -117,7 +118,7 @@ func (s *socket) Write(b []byte) (int, error) {
 	return len(b), s.leave(b)
 }
 
-// payload takes a piece of the payload of a frame.
+// payload writes a piece of the payload of a frame.
 func (s *socket) payload(b []byte) (int, error) {
 	m, rest := s.current, b
 	s.frame -= len(b)
@@ -144,7 +145,7 @@ func (s *socket) payload(b []byte) (int, error) {
 	return len(b), s.hold(b)
 }
 
-// hold lets a piece wait for more.
+// hold keeps a piece until more follows.
 func (s *socket) hold(b []byte) error {
 	switch {
 	case len(b) <= shortBytes && len(s.copies)+len(b) <= cap(s.copies):
@@ -161,7 +162,7 @@ func (s *socket) hold(b []byte) error {
 	return s.leave(nil)
 }
 
-// leave writes all that waits, and then b.
+// leave writes all pieces that were held, and then b.
 func (s *socket) leave(b []byte) error {
 	if len(s.waiting) == 0 {
 		n, err := s.Conn.Write(b)
@@ -179,10 +180,10 @@ func (s *socket) leave(b []byte) error {
 	return err
 }
 
-// owedBytes is how many bytes are acknowledged at once: few enough that the sender never waits for them.
+// owedBytes is the number of bytes that are acknowledged at once, small enough that the sender never waits.
 const owedBytes = min(streamWindow, connWindow) / 8
 
-// owe notes that bytes of a stream have been taken in which gRPC has not seen.
+// owe notes that bytes of a stream were received that gRPC has not seen.
 func (s *socket) owe(stream uint32, n int) {
 	if stream != s.owedTo {
 		s.acknowledge()
@@ -193,7 +194,7 @@ func (s *socket) owe(stream uint32, n int) {
 	}
 }
 
-// acknowledge gives the sender back the windows that what is owed has taken: that of the stream, and that of the
+// acknowledge returns the owed bytes to the sender's flow-control windows: that of the stream, and that of the
 // connection.
 func (s *socket) acknowledge() {
 	if s.owed <= 0 {
@@ -211,7 +212,7 @@ func (s *socket) acknowledge() {
 	}
 }
 
-// update writes the acknowledgements that wait.
+// update writes pending acknowledgements.
 func (s *socket) update() error {
 	err := s.leave(s.updates)
 	s.updates = s.updates[:0]

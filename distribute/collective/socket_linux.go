@@ -35,7 +35,7 @@ func (v *vectorReader) init(conn net.Conn) {
 	v.step = v.try
 }
 
-// try reads what is there, and reports whether there was something.
+// try reads the available data, and reports whether there was any.
 func (v *vectorReader) try(fd uintptr) bool {
 	if v.guard != nil {
 		v.guard.mu.Lock()
@@ -58,8 +58,8 @@ func (v *vectorReader) try(fd uintptr) bool {
 	}
 }
 
-// read fills the buffers in turn, as far as there is data, and waits only if there is none. A guard's memory is read to
-// while its serial number stands; else the error is errLanded.
+// read fills the buffers in turn with the available data, and waits only if there is none. It reads into the memory of
+// guard only while the serial number is current; otherwise the error is errLanded.
 func (v *vectorReader) read(conn net.Conn, buffers [][]byte, guard *landing, serial uint64) (int, error) {
 	if v.raw == nil {
 		return v.plainReader.read(conn, buffers, guard, serial)

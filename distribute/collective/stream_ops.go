@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The collectives over streams. Received frames are dealt with in the order of their arrival; what is done with them
-// depends on their round and index alone, so the result does not depend on that order.
+// The collectives over streams. Received frames are processed in the order of their arrival; how depends on their round
+// and index alone, so the result does not depend on that order.
 
 // grow returns a buffer of at least n bytes, reusing the old one, aligned for every type.
 func grow(buffer []byte, n int) []byte {
@@ -151,7 +151,7 @@ func (s *session) ring(ctx context.Context, c *call, p *plan, data []byte) error
 	}
 }
 
-// exchange is the all-reduce of two workers for small data: each sends all it has.
+// exchange is the all-reduce of two workers for small data: each sends all of its data.
 func (s *session) exchange(ctx context.Context, c *call, p *plan, data []byte) error {
 	other := 1 - s.rank
 	if err := s.send(c, other, 0, 0, s.lent.lend(append([]byte(nil), data...))); err != nil {
@@ -215,7 +215,7 @@ func (s *session) tree(ctx context.Context, c *call, p *plan, data []byte) error
 	return nil
 }
 
-// streamBroadcast sends v from root to all: small data down a binomial tree, more along a chain in segments.
+// streamBroadcast sends v from root to all: small data down a binomial tree, larger data along a chain in segments.
 func (s *session) streamBroadcast(ctx context.Context, c *call, v vector) error {
 	p := &plan{}
 	distance := modulo(s.rank-c.root, s.n)
@@ -264,13 +264,13 @@ func (s *session) streamBroadcast(ctx context.Context, c *call, v vector) error 
 			}
 		}
 	}
-	// The root could be gone before anybody noticed that the calls differ.
+	// Otherwise the root could be gone before the others notice that the calls differ.
 	return s.tree(ctx, c, &plan{dtype: ir.Uint8, rank: s.rank, n: s.n}, nil)
 }
 
 const gatherHeader = 1<<32 - 1 // index of the frame that gives the size of what follows
 
-// streamAllGather returns what each rank contributes. Everything travels around the ring.
+// streamAllGather returns the contribution of each rank. All contributions travel around the ring.
 func (s *session) streamAllGather(ctx context.Context, c *call, own []byte) ([][]byte, error) {
 	defer s.lent.wait(s.over)
 	p := &plan{}
@@ -319,14 +319,14 @@ func (s *session) streamAllGather(ctx context.Context, c *call, own []byte) ([][
 	return g.results, nil
 }
 
-// gathering is how far each rank's contribution has come.
+// gathering tracks how much of each rank's contribution has arrived.
 type gathering struct {
 	results   [][]byte
 	sizes, at []int // sizes are -1 until they are announced
 }
 
-// gather takes one frame from the left: the size of a contribution or its next part. It returns the frame's content,
-// which travels on, and whether that contribution is complete.
+// gather takes one frame from the left: the size of a contribution or its next part. It returns the frame's content, to
+// be sent on, and whether that contribution is complete.
 func (s *session) gather(c *call, p *plan, g *gathering, f *frame) (data []byte, complete bool, err error) {
 	left, piece := (s.rank+s.n-1)%s.n, s.group.settings.SegmentBytes
 	round, index := int(f.round), int(f.index)

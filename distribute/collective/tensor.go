@@ -49,7 +49,7 @@ func Values[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | 
 	return numbers.View[T](t.Data)
 }
 
-// elements is the number of elements by the shape, or by the memory where there is no shape.
+// elements returns the number of elements, from the shape or, if there is none, from the size of the memory.
 func (t Tensor) elements() int {
 	if t.Shape == nil {
 		return len(t.Data) / t.DType.Size()

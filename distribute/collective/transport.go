@@ -27,7 +27,7 @@ import (
 )
 
 // The service has two streams, both from client to server: states of the membership protocol, and frames of
-// collectives. Each worker is client of all others for what it sends.
+// collectives. Each worker is a client of all others to which it sends.
 const (
 	serviceName   = "gokeras.collective.v1.Worker"
 	controlMethod = "/" + serviceName + "/Control"
@@ -39,7 +39,7 @@ const (
 	keyView    = "gokeras-view"
 )
 
-// handler is what the transport tells the group.
+// handler receives the transport's reports to the group.
 type handler interface {
 	received(s *membership.State)
 	disconnected(task int, since time.Time, detail string) // since: when the attempt began that failed; now if a connection broke
@@ -70,7 +70,7 @@ type transport struct {
 	inbound  atomic.Int64 // connections open
 }
 
-// peerLink is the way to one other worker.
+// peerLink is the connection to one other worker.
 type peerLink struct {
 	conn   *grpc.ClientConn
 	fresh  chan struct{}             // there is something new to send
@@ -134,8 +134,8 @@ const (
 	socketBuffer = 64 << 10
 )
 
-// buffer is the size of gRPC's buffers. Without encryption there are none, see socket; records of TLS should not be
-// small.
+// buffer returns the size of gRPC's buffers. Without encryption there are none, see socket; TLS needs them so that its
+// records are not small.
 func (t *transport) buffer() int {
 	if t.settings.Security == nil {
 		return 0
@@ -171,7 +171,7 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 		}))
 }
 
-// abandon undoes what was begun when the transport cannot be made.
+// abandon releases what was already created if the transport cannot be created.
 func (t *transport) abandon() {
 	t.cancel()
 	for _, p := range t.peers {
@@ -193,7 +193,7 @@ func (t *transport) close() {
 	t.running.Wait()
 }
 
-// farewell sends the last state and waits a little until the others have taken it.
+// farewell sends the last state and waits briefly until the others have received it.
 func (t *transport) farewell() {
 	close(t.leaving)
 	gone := make(chan struct{})
@@ -211,7 +211,7 @@ func (t *transport) farewell() {
 	}
 }
 
-// broadcast queues a state for all others. A state that was not sent yet is replaced.
+// broadcast queues a state for all others. It replaces a state that was not sent yet.
 func (t *transport) broadcast(data []byte) {
 	for _, p := range t.peers {
 		if p != nil {
@@ -229,7 +229,7 @@ func (t *transport) outgoing(ctx context.Context, view uint64) context.Context {
 		keyTask, strconv.Itoa(t.settings.self), keyView, strconv.FormatUint(view, 16))
 }
 
-// control keeps a stream to one worker and sends states on it.
+// control maintains a stream to one worker and sends states on it.
 func (t *transport) control(task int, p *peerLink) {
 	defer t.talking.Done()
 	pause := 10 * time.Millisecond
@@ -266,8 +266,8 @@ func (t *transport) control(task int, p *peerLink) {
 	}
 }
 
-// reset closes the connection to a task if it is so old, so that a new one is made: after a broken network has healed,
-// the old one would wait for its next retransmission, which may be a long time off.
+// reset closes the connection to a task if it is at least that old, so that a new one is made: after the network has
+// recovered, the old one would wait for its next retransmission, which may be a long time away.
 func (t *transport) reset(task int, age time.Duration) {
 	if p := t.peers[task]; p != nil {
 		if c := p.socket.Load(); c != nil && time.Since(c.made) >= age {
@@ -304,7 +304,7 @@ func describe(err error) string {
 var controlStream = &grpc.StreamDesc{StreamName: "Control", ClientStreams: true, ServerStreams: true}
 var dataStream = &grpc.StreamDesc{StreamName: "Data", ClientStreams: true, ServerStreams: true}
 
-// converse sends states until that fails, and returns since when the connection is known to be gone.
+// converse sends states until that fails, and returns the time since which the connection is known to be gone.
 func (t *transport) converse(p *peerLink) (since time.Time, err error) {
 	ctx, cancel := context.WithCancel(t.outgoing(t.ctx, 0))
 	defer cancel()
@@ -387,7 +387,7 @@ func (t *transport) serveControl(_ any, stream grpc.ServerStream) error {
 	for {
 		var b blob
 		if err := stream.RecvMsg(&b); err != nil {
-			// The end of a stream that was replaced says nothing: it may be that of a process before.
+			// The end of a replaced stream means nothing: it may belong to an earlier process.
 			if t.ctx.Err() == nil && t.peers[task].stream.Load() == number {
 				t.handler.disconnected(task, time.Now(), "it ended the connection")
 			}
@@ -424,7 +424,7 @@ func (t *transport) serveData(c *socket, stream grpc.ServerStream) error {
 
 // open begins a data stream of a view to a task.
 func (t *transport) open(ctx context.Context, task int, view uint64) (grpc.ClientStream, error) {
-	// The control stream reports when there is no connection; its verdict ends ctx.
+	// The control stream reports if there is no connection; the verdict then ends ctx.
 	stream, err := t.peers[task].conn.NewStream(t.outgoing(ctx, view), dataStream, dataMethod, grpc.WaitForReady(true))
 	if err != nil {
 		return nil, err

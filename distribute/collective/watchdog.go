@@ -2,9 +2,9 @@ package collective
 
 import "time"
 
-// watchdog sees when nothing comes for this worker in a collective, whatever it waits for there, and says so to the
-// membership. The others' signs of life then tell whether it waits in vain; see [membership.Machine.Block]. A member
-// that takes its time over something else is waited for.
+// watchdog notices when this worker receives nothing in a collective, whatever it waits for, and tells the membership.
+// The others' heartbeats then show whether it waits in vain; see [membership.Machine.Block]. It keeps waiting for a
+// member that is merely busy with something else.
 type watchdog struct {
 	session *session
 	moves   uint64        // of the session, when something came last
@@ -14,13 +14,13 @@ type watchdog struct {
 	told    time.Duration // when Options.Unheard was told last
 }
 
-// Bytes that signs of life take, at most, while nothing else comes: for each worker, and for all.
+// The largest number of bytes that heartbeats take while nothing else arrives: for each worker, and for all.
 const (
 	lifeOfWorker = 16 << 10
 	lifeOfAll    = 64 << 10
 )
 
-// look is called regularly. g.mu is held.
+// look is called regularly. The caller holds g.mu.
 func (w *watchdog) look(g *Group) {
 	now, s := g.now(), g.session
 	stopped := now-w.looked > g.settings.Deadline/2 // this process was: what came meanwhile lies unread
