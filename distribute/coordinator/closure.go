@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Closure is a call of a function, as the function sees it on its worker. What it changes is applied when the function
-// has returned; its own reads see it before, except for gradients.
+// Closure is a call of a function, as the function sees it on its worker. Its changes are applied when the function has
+// returned; its own reads see them before that, except for gradients.
 type Closure struct {
 	// Arguments are those of Schedule, with each dataset replaced by the worker's [Iterator].
 	Arguments []any
@@ -29,7 +29,7 @@ type Closure struct {
 	scratch *scratch // until the changes have been sent
 }
 
-// Context ends when the call is given up.
+// Context returns a context that ends when the call is given up.
 func (cl *Closure) Context() context.Context { return cl.ctx }
 
 // Worker is the number of the worker that runs the call, from 0: experimental_get_current_worker_index.
@@ -78,12 +78,12 @@ func (cl *Closure) saw(v *parameters.Variable, steps []uint64) {
 	cl.seen[v] = steps
 }
 
-// Lookup returns rows, one for each id; each is fetched once.
+// Lookup returns rows, one for each id. Each row is fetched once, even if ids repeat.
 func (cl *Closure) Lookup(v *Variable, ids []int64) ([]float32, error) {
 	return cl.LookupTo(nil, v, ids)
 }
 
-// LookupTo is Lookup into memory that is used again where it has room for the rows.
+// LookupTo is Lookup into out, if it is large enough for the rows, or else into new memory.
 func (cl *Closure) LookupTo(out []float32, v *Variable, ids []int64) ([]float32, error) {
 	remote, err := v.find(cl.ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (cl *Closure) LookupTo(out []float32, v *Variable, ids []int64) ([]float32,
 	return rows, err
 }
 
-// planOf returns the plan for ids. One that exists for others is left to the changes that use it.
+// planOf returns the plan for ids. It leaves a plan for other ids to the changes that use it.
 func (cl *Closure) planOf(ids []int64) *lookupPlan {
 	if cl.plan == nil || !slices.Equal(cl.plan.ids, ids) {
 		cl.plan = cl.memory().takePlan().of(ids)
@@ -121,7 +121,7 @@ func (cl *Closure) AssignAdd(v *Variable, values ...float32) error {
 	return cl.change(v, parameters.Add, 1, values)
 }
 
-// AssignSub takes from a variable; see Assign.
+// AssignSub subtracts from a variable; see Assign.
 func (cl *Closure) AssignSub(v *Variable, values ...float32) error {
 	return cl.change(v, parameters.Add, -1, values)
 }
@@ -156,7 +156,7 @@ func (cl *Closure) Gradient(v *Variable, rate float64, gradient []float32) error
 	return nil
 }
 
-// GradientRows is Gradient of some rows (IndexedSlices), one for each id; those of equal ids are summed here, once.
+// GradientRows is Gradient for some rows (IndexedSlices), one for each id. Rows of equal ids are summed on the worker.
 func (cl *Closure) GradientRows(v *Variable, rate float64, ids []int64, rows []float32) error {
 	return cl.scatter(v, parameters.Gradient, rate, ids, rows)
 }
@@ -174,10 +174,11 @@ func (cl *Closure) scatter(v *Variable, op parameters.Op, rate float64, ids []in
 	return err
 }
 
-// Iterator hands out the batches of a dataset; Next returns io.EOF at the end. It is used by one call at a time.
+// Iterator returns the batches of a dataset one by one; Next returns io.EOF at the end. Only one call uses it at a
+// time.
 type Iterator interface{ Next() (any, error) }
 
-// PerWorkerDataset is a dataset of which each worker makes its own.
+// PerWorkerDataset is a dataset that each worker creates for itself.
 type PerWorkerDataset struct {
 	name string
 	make func(ctx context.Context, input distribute.InputContext) (Iterator, error)
@@ -187,8 +188,8 @@ type PerWorkerDataset struct {
 }
 
 // CreatePerWorkerDataset registers a dataset under a name. f is called on each worker when a call first uses the
-// dataset, and again in a worker that was lost and came back; the input context reports which worker it is. An error of
-// f is that of the calls that use the dataset.
+// dataset, and again on a worker that was lost and came back; the input context says which worker it is. Calls that use
+// the dataset return an error of f.
 func (c *ClusterCoordinator) CreatePerWorkerDataset(name string, f func(ctx context.Context, input distribute.InputContext) (Iterator, error)) *PerWorkerDataset {
 	d := &PerWorkerDataset{name: name, make: f}
 	c.mu.Lock()
@@ -224,7 +225,7 @@ func (c *ClusterCoordinator) iterator(ctx context.Context, name string) (Iterato
 	return d, nil
 }
 
-// Next hands out one batch, to one caller at a time.
+// Next returns the next batch, to one caller at a time.
 func (d *PerWorkerDataset) Next() (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -234,7 +235,7 @@ func (d *PerWorkerDataset) Next() (any, error) {
 	return d.it.Next()
 }
 
-// Batches makes an iterator of a sequence, such as the Batches of a dataset.
+// Batches makes an iterator from a sequence, such as the Batches of a dataset.
 func Batches[T any](seq iter.Seq2[T, error]) Iterator {
 	next, stop := iter.Pull2(seq)
 	return &sequence[T]{next, stop}
@@ -255,14 +256,14 @@ func (s *sequence[T]) Next() (any, error) {
 	return v, err
 }
 
-// Weights are variables of layers together with theirs on the servers.
+// Weights are variables of layers together with their counterparts on the servers.
 type Weights struct {
 	local  distribute.Variables
 	remote []*Variable
 }
 
 // Weights puts the variables of a model on the servers, each with the rule by which gradients update it; see
-// optimizers.ServerRule. Functions compute with the local ones, after Pull. All processes call it alike.
+// optimizers.ServerRule. Functions compute with the local variables, after Pull. All processes must make the same call.
 func (c *ClusterCoordinator) Weights(ctx context.Context, name string, vars distribute.Variables, rule func(v *distribute.Variable) (parameters.Rule, error)) (*Weights, error) {
 	w := &Weights{local: vars}
 	for i, v := range vars {
@@ -294,7 +295,7 @@ func (c *ClusterCoordinator) Weights(ctx context.Context, name string, vars dist
 	return w, nil
 }
 
-// Pull brings the values on the servers into the local variables.
+// Pull copies the values on the servers to the local variables.
 func (w *Weights) Pull(ctx context.Context) error {
 	_, err := w.pull(ctx)
 	return err
@@ -331,8 +332,8 @@ func (w *Weights) pull(ctx context.Context) ([]*parameters.Read, error) {
 	return reads, nil
 }
 
-// Pull is Weights.Pull that remembers how old the values are. One call of a worker at a time may compute with them: see
-// Options.InFlight.
+// Pull is Weights.Pull, and also records how old the values are. Only one call on a worker at a time may compute with
+// them: see Options.InFlight.
 func (cl *Closure) Pull(w *Weights) error {
 	reads, err := w.pull(cl.ctx)
 	for _, r := range reads {
@@ -358,5 +359,5 @@ func (cl *Closure) Apply(w *Weights, rate float64, gradients []kernels.Array) er
 	return nil
 }
 
-// Variables lists the local ones.
+// Variables lists the local variables.
 func (w *Weights) Variables() distribute.Variables { return w.local }

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// ClusterCoordinator hands out calls of functions to the workers.
+// ClusterCoordinator schedules calls of functions on the workers.
 type ClusterCoordinator struct {
 	strategy *distribute.ParameterServerStrategy
 	job      parameters.Job
@@ -20,8 +20,7 @@ type ClusterCoordinator struct {
 	datasets map[string]*PerWorkerDataset
 }
 
-// New returns the coordinator of a strategy: always the same one. On workers it is the place where functions are
-// registered.
+// New returns the coordinator of a strategy, always the same one. On workers it registers functions.
 func New(s distribute.Strategy) (*ClusterCoordinator, error) {
 	p, ok := s.(*distribute.ParameterServerStrategy)
 	if !ok {
@@ -38,10 +37,12 @@ func (c *ClusterCoordinator) Strategy() *distribute.ParameterServerStrategy { re
 // Coordinates reports whether this process is the coordinator; others are workers, and call Serve.
 func (c *ClusterCoordinator) Coordinates() bool { return c.job.Coordinates() }
 
-// Serve runs what the coordinator schedules on this worker, until the job is over, which gives nil, or ctx ends.
+// Serve runs what the coordinator schedules on this worker, until ctx ends or the job is over; in the latter case it
+// returns nil.
 func (c *ClusterCoordinator) Serve(ctx context.Context) error { return c.job.Over(ctx) }
 
-// FunctionBody is what workers run. Its result must be something that gob can send; see Schedule. A panic is an error.
+// FunctionBody is the function that workers run. Its result must be a value that gob can encode; see Schedule. A panic
+// becomes an error.
 type FunctionBody func(cl *Closure) (any, error)
 
 // Function is a function that can be scheduled.
@@ -50,7 +51,7 @@ type Function struct {
 	c    *ClusterCoordinator
 }
 
-// Function registers a function under a name, which no other one may have. All processes register the same ones.
+// Function registers a function under a unique name. All processes must register the same functions.
 func (c *ClusterCoordinator) Function(name string, body FunctionBody) *Function {
 	c.mu.Lock()
 	c.names[name] = true
@@ -63,17 +64,19 @@ func (c *ClusterCoordinator) Function(name string, body FunctionBody) *Function 
 	return &Function{name: name, c: c}
 }
 
-// Schedule hands a call of a function to the workers and returns at once. Arguments are copied: numbers, texts, slices,
-// maps and structs that encoding/gob knows, and per-worker datasets, which stand for each worker's own.
+// Schedule schedules a call of a function on some worker and returns at once. Arguments are copied. They can be
+// numbers, strings, slices, maps and structs that encoding/gob can encode, and per-worker datasets, each of which
+// stands for the worker's own dataset.
 //
-// When a function has failed, the next call of Schedule, Join or Done returns its error, once. Closures that waited are
-// cancelled then: their Fetch returns parameters.ErrCancelled, and they have to be scheduled again where they are still
+// When a function has failed, the next call of Schedule, Join or Done returns its error, once. Waiting closures are
+// then cancelled: their Fetch returns parameters.ErrCancelled, and they must be scheduled again if they are still
 // wanted.
 func (c *ClusterCoordinator) Schedule(ctx context.Context, f *Function, arguments ...any) (*RemoteValue, error) {
 	return c.ScheduleOn(ctx, -1, f, arguments...)
 }
 
-// ScheduleOn is Schedule for one worker alone, by number; -1 is any. The closure waits where that worker is lost.
+// ScheduleOn is Schedule for the worker with the given number; -1 means any. If that worker is lost, the closure waits
+// for it.
 func (c *ClusterCoordinator) ScheduleOn(ctx context.Context, worker int, f *Function, arguments ...any) (*RemoteValue, error) {
 	if f == nil || f.c != c {
 		return nil, errors.New("coordinator: Schedule takes what ClusterCoordinator.Function of the same coordinator has returned; register the function on all processes first")
@@ -111,8 +114,8 @@ func (c *ClusterCoordinator) Done() (bool, error) { return c.job.Done() }
 // RemoteValue is the result of a closure.
 type RemoteValue struct{ pending parameters.Pending }
 
-// Fetch waits for the closure and returns its result, or its error. The result is here as soon as the closure has
-// ended: the loss of the worker no longer matters.
+// Fetch waits for the closure and returns its result, or its error. The result arrives as soon as the closure has
+// ended, so a later loss of the worker does not matter.
 func (v *RemoteValue) Fetch(ctx context.Context) (any, error) {
 	b, err := v.pending.Fetch(ctx)
 	if err != nil {
@@ -129,7 +132,7 @@ func (v *RemoteValue) Fetch(ctx context.Context) (any, error) {
 func (v *RemoteValue) Get(ctx context.Context) (any, error) { return v.Fetch(ctx) }
 
 // Fetch replaces the remote values in a structure of []any, map[string]any and []*RemoteValue by their results;
-// anything else stays.
+// it leaves anything else unchanged.
 func (c *ClusterCoordinator) Fetch(ctx context.Context, structure any) (any, error) {
 	switch s := structure.(type) {
 	case *RemoteValue:

@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RowLoss is a loss of rows that are looked up: see [Closure.MinimizeRows].
+// RowLoss is a loss computed from rows that are looked up; see [Closure.MinimizeRows].
 type RowLoss struct {
-	// GradientOnly leaves the value of the loss out: only its gradient is computed, and MinimizeRows returns 0.
+	// GradientOnly computes only the gradient of the loss; MinimizeRows then returns 0.
 	GradientOnly bool
 
 	c    *ClusterCoordinator
@@ -25,18 +25,18 @@ type RowLoss struct {
 	err  error
 }
 
-// RowLoss makes a loss of rows from traced code. f receives the rows of some groups, [groups, ids in a group, width],
-// and the inputs of these groups, each [groups, ...]; it returns their loss, of which all elements are summed. What it
-// computes of a group must not depend on the others: it is called for blocks of them.
+// RowLoss makes a loss of rows from traced code. f receives the rows of some groups, of shape [groups, ids in a group,
+// width], and the inputs of these groups, each [groups, ...]. It returns their loss, whose elements are all summed. The
+// loss of a group must not depend on other groups, because f is called for blocks of groups.
 func (c *ClusterCoordinator) RowLoss(name string, f func(r *distribute.Replica, rows *ops.Tensor, inputs []*ops.Tensor) *ops.Tensor) *RowLoss {
 	return &RowLoss{c: c, name: name, f: f}
 }
 
-// lossBlock is blockBytes where a program computes, which it takes some microseconds to start.
+// lossBlock replaces blockBytes if a program computes the loss, since starting a program takes some microseconds.
 const lossBlock = 256 << 10
 
-// MinimizeRows is [Closure.UpdateRows] by the gradient of a loss. inputs have what else the loss depends on, such as
-// labels: the length of their first axis is the number of groups, len(ids)/group. It returns the loss of the batch.
+// MinimizeRows is [Closure.UpdateRows] with the gradient of a loss. inputs holds the loss's other inputs, such as
+// labels; the length of their first axis is the number of groups, len(ids)/group. It returns the loss of the batch.
 func (cl *Closure) MinimizeRows(v *Variable, rate float64, ids []int64, group int, loss *RowLoss, inputs ...kernels.Array) (float64, error) {
 	if loss == nil || loss.c != cl.c {
 		return 0, fmt.Errorf("coordinator: variable %s: MinimizeRows takes a loss that ClusterCoordinator.RowLoss of the same coordinator has made", v.Name())
@@ -92,7 +92,7 @@ type lossRun struct {
 	borrowed bool // it reads the rows where they are
 }
 
-// acquire takes an instance for blocks of so many groups, and lets it have the rows of one.
+// acquire takes an instance for blocks of the given number of groups, and gives it the rows of one block.
 func (l *lossRun) acquire(groups, width int, rows []byte) (err error) {
 	if l.inst != nil && l.groups == groups {
 		if !l.borrowed {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// scratch is memory of closures, which take turns in using it: large lookups would otherwise ask the system for it anew
-// each time. It is kept when the garbage is collected, unlike that of a sync.Pool.
+// scratch is memory that closures use in turn: large lookups would otherwise allocate it from the system each time.
+// Unlike memory in a sync.Pool it survives garbage collection.
 type scratch struct {
 	plans      []*lookupPlan
 	rooms      []*parameters.Room
@@ -20,7 +20,7 @@ var scratches struct {
 	free []*scratch
 }
 
-// keptScratches is how many closures are expected to run at the same time.
+// keptScratches is the number of closures that are expected to run at the same time.
 const keptScratches = 16
 
 // takeScratch returns memory that no other closure uses.
@@ -43,7 +43,7 @@ func (s *scratch) takePlan() *lookupPlan {
 	return s.plans[s.plan-1]
 }
 
-// room returns room for n numbers, which servers of this host read and write in place.
+// room returns room for n numbers, which servers on this host read and write in place.
 func (s *scratch) room(n int) *parameters.Room {
 	if s.next++; s.next > len(s.rooms) {
 		s.rooms = append(s.rooms, parameters.NewRoom(n))

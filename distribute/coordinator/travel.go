@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Values travel in encoding/gob, or as they are where they are plain numbers and texts: gob describes its types again
-// in each message, which costs more than a small closure does.
+// Values are encoded with encoding/gob. Plain numbers and strings have a simpler encoding, because gob repeats the
+// description of its types in each message, which costs more than a small closure.
 const (
 	inGob byte = iota
 	inPlain
@@ -34,7 +34,7 @@ const (
 
 var errMessage = errors.New("broken message")
 
-// encodePlain returns nil where a value is not plain.
+// encodePlain returns nil if a value is not plain.
 func encodePlain(values []any) []byte {
 	out := binary.AppendUvarint(append(make([]byte, 0, 16+16*len(values)), inPlain), uint64(len(values)))
 	text := func(kind byte, s string) {
@@ -69,7 +69,7 @@ func encodePlain(values []any) []byte {
 	return out
 }
 
-// plainReader takes plain values apart.
+// plainReader decodes plain values.
 type plainReader struct {
 	b      []byte
 	broken bool
@@ -85,7 +85,7 @@ func (r *plainReader) take(n uint64) []byte {
 	return part
 }
 
-// after leaves out a number that took so many bytes.
+// after skips a number that took n bytes.
 func (r *plainReader) after(n int) {
 	if n <= 0 {
 		r.broken, r.b = true, nil
@@ -168,7 +168,7 @@ type datasetArgument struct{ Name string }
 
 type payload struct{ Values []any }
 
-// encode makes values travel.
+// encode encodes values for another process.
 func encode(what string, values ...any) (b []byte, err error) {
 	if b := encodePlain(values); b != nil {
 		return b, nil
@@ -199,7 +199,7 @@ type noValue struct{ Nothing bool }
 
 func init() { gob.Register(noValue{}) }
 
-// cannotTravel says what of a value has no meaning in another process.
+// cannotTravel names the part of a value that has no meaning in another process.
 func cannotTravel(v reflect.Value, depth int) string {
 	if depth > 8 || !v.IsValid() {
 		return ""

@@ -8,26 +8,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
-// blockBytes is about how many bytes of rows UpdateRows hands out at a time: they stay in a processor's own cache.
+// blockBytes is about how many bytes of rows UpdateRows passes to f at a time, so that they stay in a core's own cache.
 const blockBytes = 64 << 10
 
-// UpdateRows is [Closure.Lookup], a computation and [Closure.GradientRows] in one: f receives the rows of
-// ids[first:first+n], n rows of the variable's width one after another, and replaces them by their gradients. It is
-// called for some ids at a time, in their order, so that the rows of a large batch stay in the processor's cache from
-// the look-up to the sum; a batch as a whole would pass through memory again at each of these steps.
+// UpdateRows combines [Closure.Lookup], a computation and [Closure.GradientRows]. f receives the rows of
+// ids[first:first+n], n consecutive rows of the variable's width, and replaces them by their gradients. It is called
+// for some ids at a time, in order, so that the rows of a large batch stay in the processor's cache from the lookup to
+// the sum. A whole batch would pass through memory in each of these steps.
 //
-// group is how many ids belong together, such as the look-ups of one example: f receives whole groups, and len(ids)
-// must be a multiple of group. What f computes must not depend on the rows of other groups; where it does, use Lookup
-// and GradientRows. An error of f ends the update, and nothing of it is applied. [Closure.MinimizeRows] is the same for
-// a loss that is traced: its gradient is derived, and computed with vectors.
+// group is the number of ids that belong together, such as the lookups of one example. f receives whole groups, and
+// len(ids) must be a multiple of group. The result of f for a group must not depend on the rows of other groups; if it
+// does, use Lookup and GradientRows. An error of f ends the update, and none of it is applied. [Closure.MinimizeRows]
+// does the same for a traced loss: it derives the gradient, and computes it with vector instructions.
 func (cl *Closure) UpdateRows(v *Variable, rate float64, ids []int64, group int, f func(first int, rows []float32) error) error {
 	return cl.updateRows(v, rate, ids, rowBlocks{group, blockBytes, func(first, _ int, block []float32) ([]float32, error) { return block, f(first, block) }})
 }
 
-// rowBlocks is how rows are updated in blocks.
+// rowBlocks says how rows are updated in blocks.
 type rowBlocks struct {
 	group, bytes int // of ids, of a block
-	// gradient returns as many numbers as block has, which may lie there.
+	// gradient returns as many numbers as block has, possibly in the memory of block.
 	gradient func(first, width int, block []float32) ([]float32, error)
 }
 

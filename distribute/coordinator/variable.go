@@ -15,18 +15,19 @@ import (
 type VariableSpec struct {
 	Name  string
 	Shape ir.Shape // of float32
-	// Value is the first value, row-major; nil is Init.
+	// Value is the initial value, row-major; nil means Init.
 	Value []float32
 	Init  parameters.Init
-	// Rule updates the variable from gradients; the zero value refuses them.
+	// Rule updates the variable from gradients; the zero value accepts no gradients.
 	Rule parameters.Rule
-	// Dynamic makes a table with a row of Shape for each key that is met.
+	// Dynamic creates a table with a row of Shape for each key that is used.
 	Dynamic bool
 	MaxRows int
 	MaxAge  uint64
 }
 
-// Variable is a variable on the servers, cut into shards by the partitioner of the strategy and one to its users.
+// Variable is a variable on the servers. The partitioner of the strategy cuts it into shards; to its users it is a
+// single variable.
 type Variable struct {
 	c    *ClusterCoordinator
 	spec VariableSpec
@@ -35,8 +36,8 @@ type Variable struct {
 	remote *parameters.Variable
 }
 
-// Variable makes a variable, or finds it where an earlier coordinator of this job has made it: then it keeps its value.
-// On workers it stands for the one that the coordinator makes. All processes call it alike.
+// Variable creates a variable. If an earlier coordinator of this job has created it, it keeps its value. On workers the
+// result stands for the variable that the coordinator creates. All processes must make the same call.
 func (c *ClusterCoordinator) Variable(ctx context.Context, spec VariableSpec) (*Variable, error) {
 	v := &Variable{c: c, spec: spec}
 	if !c.Coordinates() {
@@ -68,10 +69,10 @@ func (v *Variable) find(ctx context.Context) (*parameters.Variable, error) {
 	return v.remote, nil
 }
 
-// Name is that of the spec.
+// Name returns the name in the spec.
 func (v *Variable) Name() string { return v.spec.Name }
 
-// Shards lists what is where; nil on a worker that has not used the variable.
+// Shards lists the shards and their servers; nil on a worker that has not used the variable.
 func (v *Variable) Shards() []parameters.Shard {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -92,7 +93,7 @@ func (v *Variable) Read(ctx context.Context) ([]float32, error) {
 	return r.Values, err
 }
 
-// Lookup returns rows, one for each id: the sparse read of an embedding. Each row is fetched once, whatever ids repeat.
+// Lookup returns rows, one for each id: the sparse read of an embedding. Each row is fetched once, even if ids repeat.
 func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	remote, err := v.find(ctx)
 	if err != nil {
@@ -104,8 +105,7 @@ func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	return out, err
 }
 
-// lookupPlan is which rows are meant by ids. The gradient of a lookup has the same ids, so that closures keep the last
-// plan.
+// lookupPlan maps ids to rows. The gradient of a lookup has the same ids, so closures keep the last plan.
 type lookupPlan struct {
 	ids []int64
 	parameters.Distinction
@@ -126,7 +126,7 @@ func readRows(ctx context.Context, job parameters.Job, v *parameters.Variable, p
 	return r, job.Pull(ctx, r)
 }
 
-// lookup reads rows into out, where it has room for them; memory is for the rows on their way.
+// lookup reads rows into out if it is large enough; memory holds the received rows.
 func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, out []float32, memory *scratch) ([]float32, *parameters.Read, error) {
 	r, err := readRows(ctx, job, v, plan, memory)
 	if err != nil {
@@ -147,8 +147,8 @@ func (v *Variable) Export(ctx context.Context) (keys []int64, rows []float32, er
 	return v.c.job.Export(ctx, remote)
 }
 
-// Assign replaces the value; AssignAdd and AssignSub add to it and take from it. One number stands for all elements.
-// They are the coordinator's; closures have methods of their own.
+// Assign replaces the value; AssignAdd adds to it, and AssignSub subtracts from it. One number stands for all elements.
+// These methods are for the coordinator; closures have their own.
 func (v *Variable) Assign(ctx context.Context, values ...float32) error {
 	return v.change(ctx, parameters.Assign, 1, values)
 }
@@ -158,7 +158,7 @@ func (v *Variable) AssignAdd(ctx context.Context, values ...float32) error {
 	return v.change(ctx, parameters.Add, 1, values)
 }
 
-// AssignSub takes from the value; see Assign.
+// AssignSub subtracts from the value; see Assign.
 func (v *Variable) AssignSub(ctx context.Context, values ...float32) error {
 	return v.change(ctx, parameters.Add, -1, values)
 }
@@ -168,7 +168,7 @@ func (v *Variable) ScatterAdd(ctx context.Context, ids []int64, rows []float32) 
 	return v.scatter(ctx, parameters.Add, ids, rows)
 }
 
-// ScatterUpdate replaces rows; ids must be different.
+// ScatterUpdate replaces rows; ids must be distinct.
 func (v *Variable) ScatterUpdate(ctx context.Context, ids []int64, rows []float32) error {
 	return v.scatter(ctx, parameters.Assign, ids, rows)
 }
@@ -199,7 +199,7 @@ func (v *Variable) scatter(ctx context.Context, op parameters.Op, ids []int64, r
 	return v.c.job.Change(ctx, change)
 }
 
-// spread makes values of the size of the variable.
+// spread expands values to the size of the variable.
 func spread(v *parameters.Variable, sign float32, values []float32) ([]float32, error) {
 	n := v.Rows() * v.Width
 	if len(values) != n && len(values) != 1 {
@@ -212,7 +212,7 @@ func spread(v *parameters.Variable, sign float32, values []float32) ([]float32, 
 	return out, nil
 }
 
-// scattered makes a change of rows: those of equal ids are summed, in memory.
+// scattered makes a change of rows. It sums rows of equal ids in memory.
 func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows []float32, memory *scratch) (parameters.Change, error) {
 	if len(rows) != len(plan.ids)*v.Width {
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s has rows of %d numbers; received %d numbers for %d rows", v.Name, v.Width, len(rows), len(plan.ids))

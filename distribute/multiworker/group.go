@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// group lets a strategy use a collective.Group.
+// group adapts a collective.Group to a strategy.
 type group struct {
 	g           *collective.Group
 	workers     int           // of the job
@@ -47,7 +47,8 @@ func newGroup(g *collective.Group, e *distribute.Elastic, workers int, wire ir.D
 	return w
 }
 
-// look notes the place in the group, which changes when that does, and who computes on this host beside this worker.
+// look notes this worker's rank in the group, which changes with the group, and which other workers compute on this
+// host.
 func (w *group) look() {
 	w.rank.Store(int64(w.g.Rank()))
 	w.size.Store(int64(w.g.Size()))
@@ -62,8 +63,7 @@ func (w *group) look() {
 func (w *group) Rank() int { return int(w.rank.Load()) }
 func (w *group) Size() int { return int(w.size.Load()) }
 
-// Lost implements [distribute.ElasticGroup]. A group that broke without a word about who is gone can be formed again
-// too.
+// Lost implements [distribute.ElasticGroup]. A group that broke without naming a lost member can be formed again too.
 func (w *group) Lost(err error) bool {
 	var member *collective.MemberError
 	var expelled *collective.ExpelledError
@@ -93,7 +93,7 @@ func (w *group) Regroup(ctx context.Context, own distribute.Standing) error {
 	return err
 }
 
-// watchLeft ends the wait for a group that cannot come about because too many workers have left for good.
+// watchLeft ends the wait for a group that cannot form because too many workers have left for good.
 func (w *group) watchLeft(stop chan struct{}, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -122,10 +122,10 @@ func (w *group) First() bool { return w.g.First() }
 // Pending implements [distribute.ElasticGroup].
 func (w *group) Pending() bool { return w.Size() < w.most && len(w.g.Pending()) > 0 }
 
-// maxCalls bounds the remembered options: calls with changing names are rare, but must not fill memory.
+// maxCalls bounds the number of cached options: calls with changing names are rare, but must not fill memory.
 const maxCalls = 256
 
-// optionsOf returns the options for a call, made once so that steps allocate nothing. The lock is held.
+// optionsOf returns the options for a call, created once so that steps allocate nothing. The caller holds the lock.
 func (w *group) optionsOf(call distribute.WorkerCall, narrow bool) []collective.CallOption {
 	key := optionKey{call, narrow}
 	list, ok := w.options[key]
@@ -147,11 +147,11 @@ type optionKey struct {
 	narrow bool // sent as another type
 }
 
-// wideBytes is the largest sum that is never sent as another type: a short message gains nothing, and what is short is
-// often not a gradient.
+// wideBytes is the size in bytes of the largest sum that is never sent as another type: short messages gain nothing
+// from it, and short values are often not gradients.
 const wideBytes = 16 << 10
 
-// narrows reports whether a call sends another type than that of its values; see [collective.CommunicationOptions].
+// narrows reports whether a call sends its values as another type; see [collective.CommunicationOptions].
 func (w *group) narrows(call distribute.WorkerCall, kind ir.Kind, values []kernels.Array) bool {
 	if w.wire == ir.Invalid || kind != ir.Sum || call.Program == 0 {
 		return false
@@ -230,7 +230,7 @@ func (w *group) Ended() (<-chan struct{}, func() error) {
 	return w.g.Ended()
 }
 
-// Called tells devices that others look for who is missing.
+// Called tells devices that other workers are finding out who is missing.
 func (w *group) Called() bool { return w.g.Called() }
 
 // Break implements [distribute.EndingGroup].
@@ -242,9 +242,9 @@ func (w *group) Break(err error) error {
 	return fmt.Errorf("%w (%w)", end(err.Error()), err)
 }
 
-// Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and
-// the cause: at once if it is a call of the group, after a while if it is a library of their devices. A worker whose
-// device is lost, or that panics, is lost itself.
+// Fail implements [distribute.WorkerGroup]. The call in which the others wait ends with an error that names this worker
+// and the cause: at once if it is a call of the group, after a while if it is in a library of their devices. A worker
+// whose device is lost, or that panics, counts as lost.
 func (w *group) Fail(err error) {
 	if err == nil || known(err) || w.g.Err() != nil {
 		return

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective"
 )
 
-// JoinHosts is what the Join of tpu.SystemOptions is for a TPU of several hosts: they meet as workers do, and notice as
-// workers do who is lost. Of the options Security, Deadline, JoinTimeout, Listener, NoSharedMemory, Observe and the
-// Timeout of Communication count; the others are those of a strategy and must be left out.
+// JoinHosts returns the Join of tpu.SystemOptions for a TPU with several hosts: hosts join each other, and detect lost
+// hosts, as workers do. It uses the options Security, Deadline, JoinTimeout, Listener, NoSharedMemory, Observe and the
+// Timeout of Communication. The other options belong to a strategy and must not be set.
 func JoinHosts(o Options) func(ctx context.Context, spec *cluster.Spec, task cluster.Task) (distribute.WorkerGroup, error) {
 	return func(ctx context.Context, spec *cluster.Spec, task cluster.Task) (distribute.WorkerGroup, error) {
 		if o.Resolver != nil || o.Devices != nil || o.CrossDeviceOps != nil || o.Elastic != nil || o.SameRandomNumbers || o.Communication.Implementation != "" || o.Communication.BytesPerPack != 0 {

@@ -6,11 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// riders are flags that the next sum of a program takes along, so that agreeing on them takes no call of its own: a
-// flag is a number of the sum's type, and is set on all workers where the sum is not 0.
+// riders are flags that are added to the next sum of a program, so that agreeing on them takes no separate call. A flag
+// is a number of the sum's type; it is set on all workers if its sum is not 0.
 //
-// All workers attach flags before the same step, so whether they ride is the same on all: it depends on the sum alone.
-// Only short sums take some along. To others, which travel from where they lie, they would add a copy of all.
+// All workers attach flags before the same step. Whether a sum carries them depends on the sum alone, so all workers
+// decide alike. Only short sums carry flags: longer ones are sent without copying, and flags would make a copy of them
+// necessary.
 type riders struct {
 	flags  []byte // that wait for a sum
 	single [maxRiders]float32
@@ -21,19 +22,20 @@ type riders struct {
 
 const (
 	maxRiders = 8
-	// maxCarrier is up to how many bytes a sum takes flags along.
+	// maxCarrier is the size in bytes of the largest sum that carries flags.
 	maxCarrier = 32 << 10
 )
 
-// Attach has the next sum of a program take up to 8 flags along, each 0 or 1. What it leads to is in their place.
+// Attach adds up to 8 flags, each 0 or 1, to the next sum of a program. The joined flags replace them in the same
+// memory.
 func (w *group) Attach(flags []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.riders.flags, w.riders.joined = flags, false
 }
 
-// Attached reports whether a sum has joined the flags of all workers since Attach. Later ones do not, and a step that
-// attaches none finds none.
+// Attached reports whether a sum has joined the flags of all workers since Attach. Only the first sum that can carry
+// flags joins them.
 func (w *group) Attached() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +44,7 @@ func (w *group) Attached() bool {
 	return joined
 }
 
-// board appends the flags to the tensors of a sum that can take them along.
+// board appends the flags to the tensors of a sum that can carry them.
 func (r *riders) board(tensors []collective.Tensor) (out []collective.Tensor, riding bool) {
 	if r.flags == nil || len(r.flags) > maxRiders || len(tensors) == 0 {
 		return tensors, false

@@ -14,45 +14,45 @@ import (
 )
 
 // Options configure [NewStrategy]. The zero value reads TF_CONFIG and runs one replica on each accelerator of an
-// imported backend, or else one on the CPU.
+// imported backend, or one on the CPU if there is none.
 type Options struct {
-	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}.
+	// Resolver finds the cluster and this process's task; nil means &cluster.TFConfig{}.
 	Resolver cluster.Resolver
-	// Devices of this worker, one for each replica; nil is every accelerator, or else the CPU. All workers need the
-	// same number.
+	// Devices of this worker, one for each replica; nil means every accelerator, or the CPU if there is none. All
+	// workers need the same number.
 	Devices []string
-	// CrossDeviceOps combine values over the replicas of this worker; nil is the backend's own way.
+	// CrossDeviceOps combine values over the replicas of this worker; nil means the backend's own method.
 	CrossDeviceOps distribute.CrossDeviceOps
 	// SameRandomNumbers makes all replicas draw the same random numbers.
 	SameRandomNumbers bool
 
-	// Elastic lets Fit go on when workers are lost and take them in when they come back; nil: Fit fails then, unless it
-	// has a BackupAndRestore callback, which is as &distribute.Elastic{}.
+	// Elastic lets Fit continue when workers are lost, and readmit them when they come back. If it is nil, Fit fails
+	// then, unless it has a BackupAndRestore callback, which has the effect of &distribute.Elastic{}.
 	Elastic *distribute.Elastic
 
-	// Communication has the size of packs, the longest wait, the implementation, and the type in which sums of
-	// gradients travel. NCCL needs GPUs and the library on every worker, and is an error without; AUTO is NCCL where
-	// that is so, else RING.
+	// Communication sets the size of packs, the timeout, the implementation, and the type in which sums of gradients
+	// travel. NCCL is an error unless every worker has GPUs and the library; AUTO means NCCL if they do, otherwise
+	// RING.
 	Communication collective.CommunicationOptions
-	// Security is required where an address is not a loopback address.
+	// Security is required if an address is not a loopback address.
 	Security *collective.Security
-	// Deadline is the silence after which a worker counts as dead; 0 is 5 s.
+	// Deadline is the time of silence after which a worker counts as dead; 0 means 5 s.
 	Deadline time.Duration
-	// JoinTimeout is how long to wait for the others, at the start and where workers were lost and their return is
-	// needed; 0 is 5 min.
+	// JoinTimeout is how long to wait for the others, at the start and when lost workers must return; 0 means 5 min.
 	JoinTimeout time.Duration
-	// Listener takes the connections of this worker; nil listens on its address. Close closes it.
+	// Listener accepts the connections to this worker; if it is nil, the worker listens on its address. Close closes
+	// the listener.
 	Listener net.Listener
-	// NoSharedMemory uses the network between workers of one host too.
+	// NoSharedMemory uses the network even between workers on one host.
 	NoSharedMemory bool
-	// Observe is called for groups that form and end and about slow workers; see collective.Options.
+	// Observe is called when groups form and end, and about slow workers; see collective.Options.
 	Observe func(text string)
 }
 
-// NewStrategy joins the cluster and returns the strategy; it waits until all workers are there. A cluster that is empty
-// (no TF_CONFIG) or has one worker gives a strategy of this process alone. Evaluators and parameter servers take no
-// part; for them it is an error. A worker that comes when the others are leaving because the job has ended gets an
-// error with distribute.ErrLeft after two deadlines; one that comes when they are gone cannot know, and waits for
+// NewStrategy joins the cluster, waits until all workers have joined, and returns the strategy. If the cluster is empty
+// (no TF_CONFIG) or has one worker, the strategy is for this process alone. For evaluators and parameter servers, which
+// take no part, it returns an error. A worker that joins while the others are leaving because the job has ended gets an
+// error with distribute.ErrLeft after two deadlines. One that joins after they are gone cannot know that, and waits for
 // JoinTimeout.
 //
 // Close the strategy when training is done.
@@ -112,9 +112,9 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	return s, nil
 }
 
-// refuse tells the others that this worker cannot take part, where its devices or its libraries are wrong: they would
-// wait for it. Those that do not come within two deadlines find out that it does not. A job that runs already is left
-// alone, and so is one that can do without this worker.
+// refuse tells the others, which would wait for it, that this worker cannot take part because its devices or libraries
+// are wrong. Workers that do not join within two deadlines find out later, when they miss it. It does not disturb a job
+// that is already running or can do without this worker.
 func refuse(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Task, terms collective.Options, wrong error) {
 	deadline := o.Deadline
 	if deadline <= 0 {
@@ -158,10 +158,11 @@ func join(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Task,
 	return g, nil
 }
 
-// lateWait is how long a worker waits for the others that was started again when some of them had finished.
+// lateWait is how long a worker that was restarted after some of the others had finished waits for them.
 const lateWait = 5 * time.Second
 
-// tellUnheard tells the program that started the workers, if it listens, so that it can replace one that is frozen.
+// tellUnheard reports silent workers to the program that started them, if it listens, so that it can replace a frozen
+// one.
 func tellUnheard(spec *cluster.Spec, tasks []cluster.Task) {
 	var numbers []int
 	for _, task := range tasks {

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ComputedConstraint is a constraint of your own: what f makes of the values of a variable, which is float32 and has
-// the shape. Servers are sent the program that is traced from f, not f. They run it on all of the variable, which
-// therefore lies on one server, after each update from gradients. f must not draw random numbers.
+// ComputedConstraint makes a custom constraint: f maps the values of a float32 variable of the given shape to values of
+// the same shape. Servers receive the program that is traced from f. They run it on the whole variable, which is
+// therefore on one server, after each update from gradients. f must not draw random numbers.
 func ComputedConstraint(shape ir.Shape, f func(w *ops.Tensor) *ops.Tensor) (c Constraint, err error) {
 	defer ops.Catch(&err)
 	g := ops.NewGraph("constraint")

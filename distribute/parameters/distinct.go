@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
-// Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once,
-// whatever the batch repeats.
+// Distinct returns the distinct ids in increasing order, and for each of ids its position among them. So each row
+// travels once, even if the batch repeats its id.
 func Distinct(ids []int64) (distinct []int64, places []int32) {
 	var d Distinction
 	d.Of(ids)
 	return d.IDs, d.Places
 }
 
-// Distinction is what [Distinct] finds, in memory that is used again.
+// Distinction is the result of [Distinct], in memory that is reused.
 type Distinction struct {
 	IDs    []int64 // increasing, each once
 	Places []int32 // for each id its place in IDs
@@ -24,7 +24,7 @@ type Distinction struct {
 	before []int32
 }
 
-// Of finds the different ids.
+// Of finds the distinct ids.
 func (d *Distinction) Of(ids []int64) {
 	d.IDs, d.Places = d.IDs[:0], slices.Grow(d.Places[:0], len(ids))[:len(ids)]
 	if len(ids) == 0 {
@@ -44,7 +44,7 @@ func (d *Distinction) Of(ids []int64) {
 	}
 }
 
-// count does it without sorting, with a bit for each number between the least and the most.
+// count finds them without sorting, with a bit for each number between the smallest and the largest.
 func (d *Distinction) count(ids []int64, least int64, words int) {
 	d.set, d.before = slices.Grow(d.set[:0], words)[:words], slices.Grow(d.before[:0], words)[:words]
 	set, before := d.set, d.before
@@ -70,12 +70,12 @@ func (d *Distinction) count(ids []int64, least int64, words int) {
 	}
 }
 
-// SumRows sums the rows of equal ids: values has a row for each of the ids that Distinct was given.
+// SumRows sums the rows of equal ids. values has one row for each of the ids that were passed to Distinct.
 func SumRows(distinct int, places []int32, width int, values []float32) []float32 {
 	return SumRowsTo(nil, distinct, places, width, values)
 }
 
-// SumRowsTo is SumRows in memory that is used again where it has room.
+// SumRowsTo is SumRows into out, if it is large enough, or else into new memory.
 func SumRowsTo(out []float32, distinct int, places []int32, width int, values []float32) []float32 {
 	out = slices.Grow(out[:0], distinct*width)[:distinct*width]
 	clear(out)
