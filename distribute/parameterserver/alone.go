@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// What is said where no coordinator comes. Workers end after JoinTimeout. A server may stand ready for days.
+// Reports about a coordinator that does not come. Workers end after JoinTimeout; a server may stay ready for days.
 
-// miss says once that a worker has had no coordinator since the given time.
+// miss reports, once, that a worker has had no coordinator since the given time.
 func (w *worker) miss(since time.Time) {
 	silent := time.Since(since)
 	w.mu.Lock()
@@ -22,7 +22,7 @@ func (w *worker) miss(since time.Time) {
 	}
 }
 
-// chief is the coordinator, with its address where it has one.
+// chief names the coordinator, with its address if it has one.
 func (s *settings) chief() string {
 	if all, err := s.spec.JobTasks(cluster.Chief); err == nil && len(all) > 0 {
 		return "it (chief:0 at " + all[0] + ")"
@@ -30,8 +30,8 @@ func (s *settings) chief() string {
 	return "it"
 }
 
-// stand says that a server waits for a coordinator, after the deadline and then each JoinTimeout, until one comes or
-// the server ends.
+// stand reports that a server waits for a coordinator, first after the deadline and then every JoinTimeout, until a
+// coordinator comes or the server ends.
 func (s *Server) stand(ended <-chan struct{}) {
 	began := time.Now()
 	timer := time.NewTimer(s.settings.Deadline)

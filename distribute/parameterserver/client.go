@@ -18,11 +18,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// client reaches the variables on all servers.
+// client accesses the variables on all servers.
 type client struct {
 	s     *settings
 	links []*link // by group of tables
-	// routes say which servers answer for the groups; nil where each has one copy.
+	// routes say which servers answer for the groups; nil if variables have one copy.
 	routes *routes
 
 	mu        sync.Mutex
@@ -95,12 +95,12 @@ func (c *client) all() []int {
 	return out
 }
 
-// execute makes a command on a server.
+// execute executes a command on a server.
 func (c *client) execute(ctx context.Context, server int, command protocol.Command) (protocol.Reply, error) {
 	return c.executeIn(ctx, server, command, nil)
 }
 
-// executeIn is execute of a command whose values lie in rooms, as far as its updates say so.
+// executeIn is execute for a command some of whose values may be in rooms, as its updates say.
 func (c *client) executeIn(ctx context.Context, server int, command protocol.Command, rooms []*shared.Room) (protocol.Reply, error) {
 	e := &exchange{link: c.links[server], method: "Execute", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) { encodeIn(w, command, inPlace) }}
 	r, done, err := e.do(ctx, protocol.SizeOf(command), 0, c.s.ServerTimeout)
@@ -119,7 +119,7 @@ type listed struct {
 	rows          int
 }
 
-// listing is what a server has.
+// listing is what a server holds.
 type listing struct {
 	term      uint64
 	settled   protocol.Settled
@@ -127,7 +127,7 @@ type listing struct {
 	staleness parameters.Staleness
 }
 
-// list returns what a server has.
+// list returns what a server holds.
 func (c *client) list(ctx context.Context, server int, patience time.Duration) (l listing, err error) {
 	r, err := c.links[server].call(ctx, "List", nil, patience)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *client) list(ctx context.Context, server int, patience time.Duration) (
 	return l, r.End()
 }
 
-// refresh learns which variables there are.
+// refresh asks the servers which variables exist.
 func (c *client) refresh(ctx context.Context) error {
 	found, err := c.survey(ctx, c.s.ServerTimeout)
 	if err != nil {
@@ -282,7 +282,7 @@ func definition(spec parameters.Spec, part partitioners.Shard, first, width, sha
 	return d
 }
 
-// layout decides the shards of a variable; those of one that exists stay.
+// layout decides the shards of a variable; an existing variable keeps its shards.
 func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*parameters.Variable, []protocol.Definition, error) {
 	if spec.Name == "" {
 		return nil, nil, errors.New("parameterserver: a variable needs a name, by which workers find it")
@@ -346,8 +346,8 @@ func shardOf(key int64, shards int) int {
 	return int((h >> 32) % uint64(shards))
 }
 
-// split gives the rows of ids to the shards: places lists for each shard which of ids are its own, local the ids that
-// the shard knows them by.
+// split divides ids among the shards. For each shard, places lists the positions of its ids in ids, and local their
+// numbers in the shard.
 func split(v *parameters.Variable, ids []int64) (places [][]int32, local [][]int64, err error) {
 	for i := 1; i < len(ids); i++ {
 		if ids[i-1] >= ids[i] {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The constraints of users are programs, which servers run on the processor after each update.
+// Constraints that users define are programs, which servers run on the CPU after each update.
 func init() { protocol.RegisterComputation(openComputation) }
 
 // computation is a constraint's program with its memory.
@@ -20,7 +20,7 @@ type computation struct {
 	in, out kernels.Buffer
 }
 
-// openComputation compiles the program of a constraint, which makes values of a shape of others.
+// openComputation compiles the program of a constraint, which maps values of the given shape to new ones.
 func openComputation(text, hash string, shape []int) (protocol.Computation, error) {
 	p, err := programs.Decode(text)
 	if err != nil {

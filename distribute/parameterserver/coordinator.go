@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
-// coordinator is the shell around the dispatcher: a stream to each worker.
+// coordinator connects the dispatcher to the workers, with a stream to each.
 type coordinator struct {
 	s        *settings
 	client   *client
@@ -55,7 +55,7 @@ func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, 
 	return co, nil
 }
 
-// begin takes over, and begins to look after the workers.
+// begin takes over the job, and starts to serve the workers.
 func (co *coordinator) begin(ctx context.Context) error {
 	s, c := co.s, co.client
 	ready := make(chan struct{})
@@ -119,7 +119,7 @@ func (co *coordinator) begin(ctx context.Context) error {
 	return nil
 }
 
-// changed tells everybody who waits. The lock is held.
+// changed wakes everything that waits for a change. The caller holds the lock.
 func (c *coordinator) changed() {
 	for _, o := range c.d.Ended() {
 		if p := c.pending[o.Sequence]; p != nil {
@@ -136,7 +136,7 @@ func (c *coordinator) changed() {
 	c.news.tell()
 }
 
-// sleep waits for a change. The lock is held before and after.
+// sleep waits for a change. The caller holds the lock; sleep releases it while waiting.
 func (c *coordinator) sleep(ctx context.Context) error {
 	news := c.news.wait()
 	workless := c.workless
@@ -158,7 +158,7 @@ func (c *coordinator) sleep(ctx context.Context) error {
 	}
 }
 
-// fault waits until a failure is complete and returns it. The lock is held.
+// fault waits until a failure is complete and returns it. The caller holds the lock.
 func (c *coordinator) fault(ctx context.Context) error {
 	for c.d.Failed() {
 		if err := c.d.Fault(); err != nil {
@@ -218,7 +218,7 @@ func (c *coordinator) done() (bool, error) {
 	return true, c.fault(context.Background())
 }
 
-// attend looks after one worker for as long as the job lasts.
+// attend serves one worker for the whole job.
 func (c *coordinator) attend(i int) {
 	defer c.wait.Done()
 	pause := 10 * time.Millisecond
@@ -263,7 +263,7 @@ func (c *coordinator) attend(i int) {
 	}
 }
 
-// visit is one connection to a worker; alien says that somebody without the job's secret is in its place.
+// visit is one connection to a worker; alien says that a process without the job's secret is at its address.
 func (c *coordinator) visit(i int) (alien bool, err error) {
 	var strange atomic.Bool
 	conn, err := c.s.dial(c.s.workers[i], &strange, nil)
@@ -275,7 +275,7 @@ func (c *coordinator) visit(i int) (alien bool, err error) {
 	return strange.Load() || status.Code(err) == codes.Unimplemented, err // which another service says
 }
 
-// meet goes on as long as a connection.
+// meet serves a worker for as long as the connection lasts.
 func (c *coordinator) meet(i int, conn *grpc.ClientConn) error {
 	m := c.s.workers[i]
 	ctx, cancel := context.WithCancel(c.s.introduce(c.ctx))
@@ -332,7 +332,7 @@ func (c *coordinator) meet(i int, conn *grpc.ClientConn) error {
 	return err
 }
 
-// feed hands closures to a worker.
+// feed sends closures to a worker.
 func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w protocol.Worker) {
 	told := 0
 	beat := time.NewTicker(c.s.beat())
@@ -367,8 +367,8 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 	}
 }
 
-// views is a message with the servers' views where they have changed since a worker was told, so that no closure reads
-// from a server that answers for nothing any more.
+// views returns a message with the servers' views if they have changed since the worker was last told, so that no
+// closure reads from a server that no longer answers for any variable.
 func (c *coordinator) views(told *int) []byte {
 	if c.client.routes == nil {
 		return nil
@@ -384,10 +384,10 @@ func (c *coordinator) views(told *int) []byte {
 	return out.B
 }
 
-// maxTrip bounds the bytes of closures that travel together.
+// maxTrip is the largest size in bytes of closures that are sent together.
 const maxTrip = 64 << 10
 
-// assignments is a message with the next closures for a worker; nil: there are none.
+// assignments returns a message with the next closures for a worker; nil if there are none.
 func (c *coordinator) assignments(w protocol.Worker) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -408,7 +408,7 @@ func (c *coordinator) assignments(w protocol.Worker) []byte {
 	return out.B
 }
 
-// listen takes the results of a worker until the connection ends.
+// listen receives the results of a worker until the connection ends.
 func (c *coordinator) listen(stream grpc.ClientStream, w protocol.Worker, heard func()) error {
 	for {
 		var in message
@@ -425,7 +425,7 @@ func (c *coordinator) listen(stream grpc.ClientStream, w protocol.Worker, heard 
 	}
 }
 
-// results takes the results that a message has.
+// results processes the results in a message.
 func (c *coordinator) results(w protocol.Worker, r *protocol.Reader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,16 +12,17 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// Copies says where the two copies of the variables of one server are. Those of server i lie on it and on the next one.
+// Copies says where the two copies of the variables of one server are. Those of server i are on it and on the next
+// server.
 type Copies struct {
 	Primary, Backup int  // servers by index, of which the primary answers; -1: there is none
 	Complete        bool // both copies are there and have everything: either server may be stopped
 }
 
-// FindCopies asks the servers of a job with [Options].Replicas 2 where copies are, in the order of the servers. The
-// loss of a server is the end of the job where copies are not complete, so look here before you stop one, for a new
-// program or another machine; a server that does not answer within Options.Deadline counts as lost. The process that
-// asks takes no part in the job: Options need a Resolver that knows the cluster, and the job's Security.
+// FindCopies asks the servers of a job with [Options].Replicas 2 where copies are, and returns the answers in the order
+// of the servers. Call it before you stop a server, for a new program or another machine: while copies are incomplete,
+// losing a server ends the job. A server that does not answer within Options.Deadline counts as lost. The calling
+// process takes no part in the job: Options need a Resolver that knows the cluster, and the job's Security.
 func FindCopies(ctx context.Context, o Options) ([]Copies, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -41,7 +42,7 @@ func FindCopies(ctx context.Context, o Options) ([]Copies, error) {
 	return copiesOf(reports), nil
 }
 
-// reports are what the servers say of their copies; nil for those that do not answer.
+// reports returns the servers' reports on their copies; nil for servers that do not answer.
 func (c *client) reports(ctx context.Context) ([]*protocol.Report, error) {
 	reports, errs := make([]*protocol.Report, len(c.links)), make([]error, len(c.links))
 	var wait sync.WaitGroup
@@ -67,7 +68,7 @@ func (c *client) reports(ctx context.Context) ([]*protocol.Report, error) {
 	return reports, errors.Join(errs...)
 }
 
-// copiesOf are what reports say.
+// copiesOf extracts the copies from reports.
 func copiesOf(reports []*protocol.Report) []Copies {
 	out := make([]Copies, len(reports))
 	for group := range out {

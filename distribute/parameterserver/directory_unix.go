@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncDirectory makes the names of the files in a directory outlive a crash of the machine. There are file systems that
-// cannot be asked for it.
+// syncDirectory makes the names of the files in a directory survive a crash of the machine. Some file systems do not
+// support it.
 func syncDirectory(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

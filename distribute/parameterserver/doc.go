@@ -12,7 +12,7 @@
 // # Faults
 //
 // A closure is applied exactly once on each server, however often it is sent: see [parameters.Outcome]. The closures of
-// a worker that dies or is silent for Options.Deadline go to others; it may come back at any time. A server with a
-// Directory restarts with everything that it acknowledged; the others wait for it up to ServerTimeout, and Observe
+// a worker that dies or is silent for Options.Deadline go to other workers; it may come back at any time. A server with
+// a Directory restarts with everything that it acknowledged; the others wait for it up to ServerTimeout, and Observe
 // reports it. A restarted coordinator takes over the running servers with their variables.
 package parameterserver

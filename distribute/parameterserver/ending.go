@@ -14,12 +14,12 @@ import (
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
-// ended is what servers answer for a while after the end of a job, so that a worker that was being started again learns
-// it. All others take it for a server that does not answer: a new coordinator waits for a new one.
+// ended is what servers answer for a while after the end of a job, so that a worker that was being restarted learns of
+// it. All other processes treat it like a server that does not answer: a new coordinator waits for a new server.
 const ended = codes.OutOfRange
 
-// linger is how long servers answer so, where there were workers and not all were told. It delays the servers alone. A
-// program that starts all processes tells its workers itself.
+// linger returns how long servers give this answer if there were workers and not all of them were told. It delays only
+// the servers. A launcher that starts all processes tells its workers itself.
 func (c *coordinator) linger() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,12 +29,11 @@ func (c *coordinator) linger() time.Duration {
 	return lingering
 }
 
-// lingering is shorter than ports.Patience, for which a server of the next job tries to open the port, and longer than
-// a worker doubts what it hears.
+// lingering is shorter than ports.Patience, the time for which a server of the next job tries to open the port, and
+// longer than the time for which a worker doubts the answer.
 const lingering = 3 * time.Second
 
-// farewell says to those who come that the job is over, for as long as the coordinator asked for, or until the next job
-// begins.
+// farewell tells callers that the job is over, for as long as the coordinator asked for, or until the next job begins.
 func (s *Server) farewell(ctx context.Context) {
 	select {
 	case <-time.After(time.Duration(s.lingering.Load())):
@@ -43,8 +42,8 @@ func (s *Server) farewell(ctx context.Context) {
 	}
 }
 
-// dismissMethod is the call of a server of the next job, which needs the port, and of its coordinator. A server whose
-// job goes on pays no attention to it.
+// dismissMethod is called by a server of the next job, which needs the port, and by its coordinator. A server whose job
+// continues ignores it.
 const dismissMethod = "Dismiss"
 
 func (s *Server) dismissal(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
@@ -61,7 +60,7 @@ func (s *Server) dismissal(_ any, ctx context.Context, decode func(any) error, _
 	return &message{make([]byte, headerBytes)}, nil
 }
 
-// succeed lets the server that had the address of this one before it go, if its job has ended.
+// succeed asks the previous server at this server's address to exit if its job has ended.
 func (s *settings) succeed(ctx context.Context, m cluster.Member) error {
 	if s.Listener != nil {
 		return nil
@@ -80,12 +79,12 @@ func (l *link) dismiss(ctx context.Context) {
 	_, _ = l.invoke(ctx, dismissMethod, nil) // who does not answer is gone, or somebody else
 }
 
-// doubts is how long a worker does not believe what it hears about the end of a job since it began to look: the job may
-// have ended before, and a new one of the same name is being started, whose server is about to come.
+// doubts is how long a worker, after it starts to look, does not believe that the job has ended: it may hear of the end
+// of an earlier job while a new job of the same name is being started.
 const doubts = time.Second
 
-// news is what a worker has heard of the end. Several calls to several servers are under way at once: an answer of a
-// server that is not over says something only if its call began after another server had said that the job has ended.
+// news is what a worker has heard about the end of the job. Several calls to several servers run at once. An answer
+// from a server whose job continues counts only if its call began after another server had said that the job has ended.
 type news struct {
 	began time.Time
 	heard atomic.Int64 // when a server said last that the job has ended, since began; 0: one has answered another call since
@@ -93,7 +92,7 @@ type news struct {
 
 func (n *news) hasEnded() { n.heard.Store(int64(max(1, time.Since(n.began)))) }
 
-// goesOn is that a server has answered a call which was made then.
+// goesOn notes that a server whose job continues has answered a call that was made at that time.
 func (n *news) goesOn(asked time.Time) {
 	if heard := n.heard.Load(); heard != 0 && int64(asked.Sub(n.began)) >= heard {
 		n.heard.CompareAndSwap(heard, 0)
@@ -102,7 +101,7 @@ func (n *news) goesOn(asked time.Time) {
 
 func (n *news) believed() bool { return n.heard.Load() != 0 && time.Since(n.began) >= doubts }
 
-// The bytes of an answer behind its kind: what it has to do with the end.
+// The bytes after the kind of an answer: what it says about the end of the job.
 const (
 	whileGoing byte = iota
 	afterwards      // the job has ended; this is what the coordinator left
@@ -110,10 +109,10 @@ const (
 
 func saidAfterwards(answer []byte) bool { return len(answer) >= headerBytes && answer[9] == afterwards }
 
-// afterEnd are the methods that servers still answer then: notes say why the job has ended.
+// afterEnd lists the methods that servers still answer after the end: notes say why the job has ended.
 var afterEnd = map[string]bool{"Stop": true, "Note": true}
 
-// goesOn is nil while the job does.
+// goesOn returns nil while the job continues.
 func (s *Server) goesOn() error {
 	select {
 	case <-s.stopped:
@@ -125,7 +124,7 @@ func (s *Server) goesOn() error {
 	return nil
 }
 
-// heardEnd asks the servers, for a moment, whether the job has ended.
+// heardEnd asks the servers, with a short timeout, whether the job has ended.
 func (c *client) heardEnd(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(c.s.introduce(ctx), min(c.s.Deadline, 300*time.Millisecond))
 	defer cancel()
@@ -145,8 +144,8 @@ func (c *client) heardEnd(ctx context.Context) bool {
 	return false
 }
 
-// ended reports whether what came of an attempt that was made then tells this worker that the job is over. Where a
-// server has said so that is gone now, and nobody has come in its place, it is.
+// ended reports whether the result of an attempt, made at time asked, tells this worker that the job is over. The job
+// is also over if a server has said so, is now gone, and has no successor.
 func (l *link) ended(asked time.Time, err error) bool {
 	if l.s.task.Type != cluster.Worker {
 		return false

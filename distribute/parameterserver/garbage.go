@@ -8,12 +8,12 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// garbageBytes is about how much garbage a server may let gather before it is collected, whatever its variables. Go
-// waits for as much as there is memory in use: a server of large variables would come to take twice their memory.
-// Collecting costs it little, for there are no pointers in its variables.
+// garbageBytes is about how much garbage a server may accumulate before it is collected, whatever the size of its
+// variables. By default Go waits until there is as much garbage as memory in use, so a server with large variables
+// would take twice their memory. Collecting is cheap, because the variables contain no pointers.
 const garbageBytes = 4 << 20
 
-// garbagePercent is Go's setting for so many bytes of variables: a thirtieth of them, if that is more than
+// garbagePercent returns the GOGC setting for the given bytes of variables: a thirtieth of them, if that is more than
 // garbageBytes.
 func garbagePercent(bytes int) int {
 	if bytes <= garbageBytes {
@@ -22,7 +22,7 @@ func garbagePercent(bytes int) int {
 	return max(garbageBytes/(bytes/100+1), 3)
 }
 
-// inUse is what the servers of this process have in use, as far as they serve: there is one, except in tests.
+// inUse is the memory in use by the running servers of this process; there is one, except in tests.
 type inUse struct {
 	mu      sync.Mutex
 	serving int
@@ -33,7 +33,7 @@ type inUse struct {
 
 var garbage inUse
 
-// grow notes the bytes of a server. The lock is held.
+// grow notes the bytes of a server. The caller holds the lock.
 func (g *inUse) grow(s *Server, n int) {
 	g.bytes[s] = n
 	total := 0
@@ -46,8 +46,7 @@ func (g *inUse) grow(s *Server, n int) {
 	}
 }
 
-// tend looks after the garbage of the process while it serves, unless the environment variable GOGC says how much of it
-// there may be.
+// tend sets how much garbage the process keeps while it serves, unless the environment variable GOGC does.
 func (s *Server) tend() (stop func()) {
 	if _, said := os.LookupEnv("GOGC"); said {
 		return func() {}
@@ -72,10 +71,10 @@ func (s *Server) tend() (stop func()) {
 	}
 }
 
-// tendedCommands is after how many commands variables that grow are looked at.
+// tendedCommands is the number of commands between two checks of the size of growing variables.
 const tendedCommands = 256
 
-// grown changes the setting after a command, when the variables of the process have grown. The lock is held.
+// grown changes the setting after a command if the variables of the process have grown. The caller holds the lock.
 func (s *Server) grown(c protocol.Command) {
 	if _, created := c.(*protocol.Create); !created && s.commands.Load()%tendedCommands != 0 {
 		return

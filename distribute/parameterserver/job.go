@@ -21,8 +21,8 @@ type job struct {
 	worker      *worker      // nil: the coordinator
 }
 
-// Join enters a job as its coordinator or as one of its workers. The coordinator waits until all servers answer, and
-// takes over from an earlier coordinator: variables on the servers stay. A worker takes closures from then on.
+// Join joins a job as its coordinator or as one of its workers. The coordinator waits until all servers answer, and
+// takes over from an earlier coordinator: variables on the servers stay. A worker accepts closures from then on.
 func Join(ctx context.Context, o Options) (parameters.Job, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -215,8 +215,9 @@ func (j *job) Close() error {
 }
 
 // Run is the main function of a program that all tasks run: parameter servers serve until the job is over, and the
-// others run the program with the job, which is closed when it returns. A coordinator that fails ends the job too. A
-// worker whose program returns [parameters.ErrOver] came when the job was over, which is no error: Run returns nil.
+// others run the program with the job, which is closed when it returns. A coordinator that fails ends the job too. If
+// the program of a worker returns [parameters.ErrOver], the worker came after the end of the job; that is not an error,
+// so Run returns nil.
 func Run(ctx context.Context, o Options, program func(ctx context.Context, job parameters.Job) error) error {
 	s, err := o.resolve()
 	if err != nil {
@@ -246,7 +247,7 @@ func Serve(ctx context.Context, o Options) error {
 	return server.Serve(ctx)
 }
 
-// broadcast wakes all who wait for something to change.
+// broadcast wakes all goroutines that wait for a change.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}
@@ -288,23 +289,23 @@ const (
 	ranElsewhere // it could not be run here: let another worker try
 )
 
-// call is what is scheduled.
+// call is a scheduled function call.
 type call struct {
 	function string
 	argument []byte
 }
 
-// ClosureError is the error of a function of a worker.
+// ClosureError is an error that a function returned on a worker.
 type ClosureError struct {
 	Function string
 	Worker   int
 	Text     string
 }
 
-// Error has the text of the function's error.
+// Error returns the text of the function's error.
 func (e *ClosureError) Error() string {
 	return fmt.Sprintf("parameterserver: the function %q failed on worker:%d: %s", e.Function, e.Worker, e.Text)
 }
 
-// beat is the time between signs of life.
+// beat is the time between heartbeats.
 func (s *settings) beat() time.Duration { return max(s.Deadline/10, time.Millisecond) }

@@ -11,10 +11,10 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/shared"
 )
 
-// Large messages between processes of one host lie in memory that both have mapped, and only say over the network that
-// they are there. A lane is such a piece of memory, made by the client. It has one request at its beginning and the
-// answer after it, and is used by one call at a time. After a call that did not end as it should a lane is not used
-// again, for the server may still be busy with it; the request is repeated over the network.
+// Large messages between processes on one host are passed in memory that both have mapped; only a notification travels
+// over the network. A lane is such a piece of memory, created by the client. It holds one request at its beginning and
+// the answer after it, and serves one call at a time. After a failed call the lane is not reused, because the server
+// may still be using it; the request is repeated over the network.
 
 const (
 	leastShared = 32 << 10 // bytes of a request and its answer below which the network is as good
@@ -24,14 +24,14 @@ const (
 	laneSlack   = 4096
 )
 
-// lanes are those of a client to one server.
+// lanes holds the lanes of a client to one server.
 type lanes struct {
 	mu      sync.Mutex
 	free    []*shared.Memory
 	refused bool // the server cannot map them
 }
 
-// take returns a lane with room for so many bytes, nil where there is none.
+// take returns a lane with room for the given number of bytes, or nil if there is none.
 func (l *lanes) take(size int) *shared.Memory {
 	if size < leastShared {
 		return nil
@@ -59,7 +59,7 @@ func (l *lanes) take(size int) *shared.Memory {
 	return m
 }
 
-// give takes a lane back.
+// give returns a lane for reuse.
 func (l *lanes) give(m *shared.Memory) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *lanes) give(m *shared.Memory) {
 	}
 }
 
-// close ends the lanes that nobody uses; others end when they come back.
+// close releases unused lanes; the others are released when they are returned.
 func (l *lanes) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,10 +81,10 @@ func (l *lanes) close() {
 	l.free = nil
 }
 
-// inside reports whether b still lies where it began; what grew beyond its place does not.
+// inside reports whether b is still at the beginning of place. It has moved if it grew beyond the room there.
 func inside(place, b []byte) bool { return len(b) > 0 && &b[0] == &place[0] }
 
-// laneRequest says where a request lies and where its answer goes.
+// laneRequest says where a request is and where its answer goes.
 type laneRequest struct {
 	note, method   string
 	length, answer int
@@ -105,7 +105,7 @@ func (q *laneRequest) decode(b []byte) error {
 	return r.End()
 }
 
-// connection is a client as its server sees it: the lanes that it has mapped.
+// connection is the server's view of a client: the client's lanes that it has mapped.
 type connection struct {
 	mu    sync.Mutex
 	lanes map[string]*mapped // and rooms
@@ -150,8 +150,8 @@ func (c *connection) open(note string) (*mapped, error) {
 	return m, nil
 }
 
-// forget ends the mapping that has not been used for longest, where there is one that nobody uses now. Its client may
-// have given it up. The lock is held.
+// forget removes the least recently used mapping that is not in use, if there is one. Its client may have given it up.
+// The caller holds the lock.
 func (c *connection) forget() bool {
 	var oldest *mapped
 	for _, m := range c.lanes {
@@ -181,7 +181,7 @@ func (c *connection) end() {
 	c.unmap()
 }
 
-// unmap ends the lanes of a client that is gone, when nobody reads them any more. The lock is held.
+// unmap removes the lanes of a client that is gone, once they are no longer read. The caller holds the lock.
 func (c *connection) unmap() {
 	if !c.ended || c.users > 0 {
 		return
@@ -192,7 +192,7 @@ func (c *connection) unmap() {
 	c.lanes = nil
 }
 
-// connections follow which clients there are.
+// connections tracks the clients.
 type connections struct{}
 
 func (connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {

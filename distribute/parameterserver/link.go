@@ -19,8 +19,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// link is the way to one server. Every call may be repeated, so it is, until the server answers or has been lost for
-// too long.
+// link is the connection to one server. Every call may safely be repeated, so it is repeated until the server answers
+// or has been lost for too long.
 type link struct {
 	s        *settings
 	member   cluster.Member
@@ -45,7 +45,7 @@ func (s *settings) newLink(m cluster.Member) (*link, error) {
 	return l, nil
 }
 
-// stranger is somebody at the address of a task who does not belong to the job.
+// stranger is a process at the address of a task that does not belong to the job.
 type stranger struct {
 	first, last time.Time
 	why         string
@@ -58,7 +58,8 @@ func (x *stranger) seen(err error) {
 	}
 }
 
-// stays reports whether it is not a process that was about to end; it may be gone by now, as it sees strangers, too.
+// stays reports whether the stranger is likely to stay, rather than about to end: it may be gone by now, because it
+// sees strangers too.
 func (x *stranger) stays(deadline time.Duration) bool {
 	return x.last.Sub(x.first) >= deadline && time.Since(x.first) >= 2*deadline
 }
@@ -67,7 +68,7 @@ func (x *stranger) error(m cluster.Member) error {
 	return fmt.Errorf("parameterserver: %v at %s: %s; give all processes the same Options.Security", m.Task, m.Address, x.why)
 }
 
-// target is the server that answers now, by which view, until a context ends.
+// target returns the link to the server that currently answers, its view, and a context that ends when that changes.
 func (l *link) target() (*link, protocol.View, context.Context) {
 	if l.routes == nil {
 		return l, protocol.View{}, nil
@@ -79,15 +80,15 @@ func (l *link) target() (*link, protocol.View, context.Context) {
 	return l.routes.links[v.Primary.Server], v, ends
 }
 
-// renew has a new connection made after a call that nobody answered: the host at the other end of the old one may be
-// gone, or the way to it, and the system takes many minutes to find out.
+// renew opens a new connection after a call that got no answer: the host at the other end, or the route to it, may be
+// gone, and the operating system takes many minutes to notice.
 func (l *link) renew(err error) {
 	if c := l.opened.Load(); c != nil && c.scarce == nil && status.Code(err) == codes.DeadlineExceeded && time.Since(c.since) >= l.s.Deadline {
 		_ = c.Close() // gRPC has closed it, perhaps
 	}
 }
 
-// scarce says that this process cannot open a connection; nil: it is not known to be so.
+// scarce returns the reason why this process cannot open a connection; nil if none is known.
 func (l *link) scarce() error {
 	if c := l.opened.Load(); c != nil {
 		return c.scarce
@@ -95,7 +96,7 @@ func (l *link) scarce() error {
 	return nil
 }
 
-// slowestBytes is the speed, in bytes a second, below which a server counts as lost.
+// slowestBytes is the speed, in bytes per second, below which a server counts as lost.
 const slowestBytes = 20 << 20
 
 // call sends a request and returns the answer.
@@ -109,8 +110,8 @@ func (l *link) invoke(ctx context.Context, method string, request []byte) ([]byt
 	return out.data, err
 }
 
-// exchange is call for large messages: build writes the request, of about size bytes; answer is how many come back.
-// What the reader gives is good until done is called.
+// exchange is call for large messages. build writes the request, of about size bytes; answer is the approximate size of
+// the answer. Data from the reader are valid until done is called.
 func (l *link) exchange(ctx context.Context, method string, size, answer int, build func(*protocol.Writer), patience time.Duration) (r *protocol.Reader, done func(), err error) {
 	e := &exchange{link: l, method: method, build: func(w *protocol.Writer, _ bool) { build(w) }}
 	return e.do(ctx, size, answer, patience)
@@ -120,7 +121,8 @@ func (l *link) exchange(ctx context.Context, method string, size, answer int, bu
 type exchange struct {
 	*link
 	method string
-	// build writes the request, which may speak of rooms if inPlace is true. It is called again without.
+	// build writes the request, which may refer to rooms if inPlace is true. For a repetition without rooms it is
+	// called again with false.
 	build func(w *protocol.Writer, inPlace bool)
 	rooms []*shared.Room // that it speaks of
 
@@ -164,7 +166,7 @@ func (e *exchange) do(ctx context.Context, size, answer int, patience time.Durat
 	}, err
 }
 
-// attempt makes one attempt, through the lane where there is one.
+// attempt makes one attempt, through the lane if there is one.
 func (e *exchange) attempt(ctx context.Context, to *link) ([]byte, error) {
 	if e.lane != nil && to != e.owner {
 		e.leave()
@@ -189,7 +191,7 @@ func (e *exchange) attempt(ctx context.Context, to *link) ([]byte, error) {
 	return to.invoke(ctx, e.method, e.request)
 }
 
-// leave goes on without the lane, and without the rooms, with which the server may still be busy.
+// leave continues without the lane and the rooms, which the server may still be using.
 func (e *exchange) leave() {
 	lane := e.lane
 	e.lane = nil
@@ -206,7 +208,7 @@ func (e *exchange) leave() {
 	}
 }
 
-// rebuild writes the request without speaking of rooms.
+// rebuild writes the request without referring to rooms.
 func (e *exchange) rebuild() {
 	if e.lane != nil {
 		e.owner.lanes.give(e.lane)
@@ -217,7 +219,7 @@ func (e *exchange) rebuild() {
 	e.request, e.rooms = w.B, nil
 }
 
-// laneAnswer returns the answer that lies in a lane.
+// laneAnswer returns the answer in a lane.
 func laneAnswer(place, note []byte) ([]byte, error) {
 	r := protocol.NewReader(note)
 	r.Skip(headerBytes)
@@ -298,7 +300,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 	}
 }
 
-// last is what comes of a call when the job is over: what its servers left, or that it is.
+// last returns the result of a call when the job is over: the answer that its servers left, or an error that says so.
 func (l *link) last(left []byte) (*protocol.Reader, error) {
 	if left != nil {
 		return l.answer(left)
@@ -306,8 +308,8 @@ func (l *link) last(left []byte) (*protocol.Reader, error) {
 	return nil, parameters.ErrOver
 }
 
-// outOfPatience is what comes of a call to a server that was silent for too long, or that says that the job has ended
-// to a worker who has no time left to doubt it.
+// outOfPatience returns the result of a call to a server that was silent for too long, or that says that the job has
+// ended to a worker that no longer doubts it.
 func (l *link) outOfPatience(to *link, left []byte, silent time.Duration, err error) (*protocol.Reader, error) {
 	if status.Code(err) == ended && l.s.task.Type == cluster.Worker {
 		return l.last(left)
@@ -315,7 +317,7 @@ func (l *link) outOfPatience(to *link, left []byte, silent time.Duration, err er
 	return nil, to.gone(l.member, silent, err)
 }
 
-// back says that the server answers a call, the last attempt of which was made at asked, if it was lost.
+// back reports that a server that was lost answers a call, whose last attempt was made at asked.
 func (l *link) back(began, asked time.Time) {
 	l.s.news.goesOn(asked)
 	if l.lost.Swap(false) {
@@ -323,19 +325,19 @@ func (l *link) back(began, asked time.Time) {
 	}
 }
 
-// lingerIfForeign waits where a worker learns that it belongs to another job.
+// lingerIfForeign waits if a worker learns that it belongs to another job.
 func (l *link) lingerIfForeign(ctx context.Context, began time.Time, err error) {
 	if status.Code(err) == codes.FailedPrecondition && l.identity.Load() == 0 && l.s.task.Type == cluster.Worker {
 		l.s.linger(ctx, began)
 	}
 }
 
-// refusal is the error of a server that answers, and wants nothing to do with the call.
+// refusal returns the error for a server that answers, but refuses the call.
 func refusal(m cluster.Member, err error) error {
 	return fmt.Errorf("parameterserver: %v at %s: %s", m.Task, m.Address, status.Convert(err).Message())
 }
 
-// gone is the error of a server that has been silent for too long, where the last attempt gave err.
+// gone returns the error for a server that has been silent for too long; err is that of the last attempt.
 func (l *link) gone(m cluster.Member, silent time.Duration, err error) error {
 	late := ""
 	if l.s.task.Type == cluster.Worker {
@@ -344,9 +346,9 @@ func (l *link) gone(m cluster.Member, silent time.Duration, err error) error {
 	return &ServerError{Task: m.Task.String(), Address: m.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late, scarce: l.scarce()}
 }
 
-// linger waits until two deadlines are over since a process began: that a worker does not belong to the job, its
-// coordinator hears from the worker itself, which must not be gone by then, and the worker from the servers, which are
-// gone soon after their coordinator.
+// linger waits until two deadlines have passed since a process began. A coordinator learns that a worker does not
+// belong to the job from the worker itself, which must still be there; the worker learns it from the servers, which end
+// soon after their coordinator.
 func (s *settings) linger(ctx context.Context, began time.Time) {
 	select {
 	case <-ctx.Done():
@@ -354,7 +356,7 @@ func (s *settings) linger(ctx context.Context, began time.Time) {
 	}
 }
 
-// interrupted is the error of a wait that the caller ends: it says for whom, if that took long.
+// interrupted returns the error for a wait that the caller ended: if the wait was long, it names the server.
 func (l *link) interrupted(ctx context.Context, began time.Time) error {
 	silent := time.Since(began)
 	if silent < l.s.Deadline {
@@ -363,7 +365,7 @@ func (l *link) interrupted(ctx context.Context, began time.Time) error {
 	return fmt.Errorf("parameterserver: waiting for %v at %s, which has not answered for %v: %w", l.member.Task, l.member.Address, silent.Round(time.Millisecond), ctx.Err())
 }
 
-// answer takes an answer apart. A server with another state than before has lost what was on it.
+// answer decodes an answer. If the identity of the server's state has changed, the variables on it are lost.
 func (l *link) answer(b []byte) (*protocol.Reader, error) {
 	if len(b) < headerBytes {
 		return nil, fmt.Errorf("%w: an answer of %d bytes", protocol.ErrMessage, len(b))

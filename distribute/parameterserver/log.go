@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// store keeps a server's state in files: snapshot-N, and log-N with the commands since. A record of the log is a header
-// of its length and checksum and a command. The last record may be torn; it was not acknowledged then.
+// store keeps a server's state in files: snapshot-N, and log-N with the commands since then. A record of the log is a
+// header with its length and checksum, and a command. The last record may be torn; then it was not acknowledged.
 type store struct {
 	directory string
 	sync      bool
@@ -31,7 +31,7 @@ const snapshotMagic = "gokeras parameter server snapshot\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openStore reads what a server had, or begins. identity stays the same as long as the state goes on.
+// openStore reads a server's stored state, or starts a new one. identity stays the same as long as the state continues.
 func openStore(directory string, sync bool, limits protocol.Limits) (*store, *protocol.State, uint64, error) {
 	if directory == "" {
 		return nil, protocol.NewState(limits), newIdentity(), nil
@@ -74,7 +74,7 @@ func openStore(directory string, sync bool, limits protocol.Limits) (*store, *pr
 	return s, state, identity, nil
 }
 
-// goOn appends to the log that is there, from where its torn end began.
+// goOn continues the existing log, overwriting its torn end.
 func (s *store) goOn(whole int64) error {
 	log, err := os.OpenFile(s.path("log", s.number), os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *store) goOn(whole int64) error {
 	return nil
 }
 
-// removeTorn removes snapshots in whose writing a process was killed.
+// removeTorn removes snapshots that a killed process has not finished writing.
 func (s *store) removeTorn() {
 	list, _ := filepath.Glob(filepath.Join(s.directory, "tmp-*")) // only room is lost
 	for _, path := range list {
@@ -98,7 +98,7 @@ func (s *store) removeTorn() {
 	}
 }
 
-// removeBefore removes older snapshots and logs that a process did not come to remove because it was killed.
+// removeBefore removes older snapshots and logs that a killed process has not removed.
 func (s *store) removeBefore(newest uint64) {
 	for _, kind := range []string{"snapshot", "log"} {
 		list, _ := filepath.Glob(filepath.Join(s.directory, kind+"-*")) // only room is lost
@@ -110,7 +110,7 @@ func (s *store) removeBefore(newest uint64) {
 	}
 }
 
-// numberOf returns the number in the name of a file of some kind.
+// numberOf returns the number in the name of a file of the given kind.
 func numberOf(name, kind string) (n uint64, ok bool) {
 	text, ok := strings.CutPrefix(name, kind+"-")
 	if !ok {
@@ -126,7 +126,7 @@ func (s *store) path(kind string, n uint64) string {
 	return filepath.Join(s.directory, kind+"-"+strconv.FormatUint(n, 10))
 }
 
-// newest returns the number of the newest snapshot, 0 where there is none.
+// newest returns the number of the newest snapshot, 0 if there is none.
 func (s *store) newest() (uint64, error) {
 	entries, err := os.ReadDir(s.directory)
 	var newest uint64
@@ -138,7 +138,7 @@ func (s *store) newest() (uint64, error) {
 	return newest, err
 }
 
-// snapshot writes the state, begins a new log, and removes what came before.
+// snapshot writes the state, begins a new log, and removes the previous snapshot and log.
 func (s *store) snapshot(state *protocol.State, identity uint64) error {
 	n := s.number + 1
 	if err := s.writeSnapshot(s.path("snapshot", n), state, identity); err != nil {
@@ -162,7 +162,7 @@ func (s *store) snapshot(state *protocol.State, identity uint64) error {
 	return nil
 }
 
-// writeSnapshot makes a file that appears whole.
+// writeSnapshot writes a file that appears only when it is complete.
 func (s *store) writeSnapshot(path string, state *protocol.State, identity uint64) (err error) {
 	f, err := os.CreateTemp(s.directory, "tmp-*")
 	if err != nil {
@@ -220,7 +220,7 @@ func readSnapshot(path string, limits protocol.Limits) (*protocol.State, uint64,
 	return state, binary.LittleEndian.Uint64(body[len(snapshotMagic):]), nil
 }
 
-// replay executes the commands of a log up to its end, or to a record that is torn, and returns where that begins.
+// replay executes the commands of a log up to its end or to a torn record, and returns the offset at which it stopped.
 func replay(path string, state *protocol.State) (whole int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -255,7 +255,7 @@ func replay(path string, state *protocol.State) (whole int64, err error) {
 	}
 }
 
-// append adds a command to the log. After an error the log ends where it did.
+// append adds a command to the log. An error leaves the log unchanged.
 func (s *store) append(command []byte) error {
 	binary.LittleEndian.PutUint32(s.header[:], uint32(len(command)))
 	binary.LittleEndian.PutUint32(s.header[4:], crc32.Checksum(command, castagnoli))
@@ -275,7 +275,7 @@ func (s *store) append(command []byte) error {
 	return nil
 }
 
-// close may be called again: a server is closed by who serves, too.
+// close may be called twice, because Serve closes the server too.
 func (s *store) close() error {
 	if s == nil || s.log == nil {
 		return nil

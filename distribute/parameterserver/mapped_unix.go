@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openMapped returns the bytes of a file, which are read when they are needed: a snapshot of tables that are larger
-// than memory does not lie in it as a whole.
+// openMapped returns the bytes of a file, which are read from disk when they are accessed: a snapshot of tables larger
+// than memory would not fit in memory.
 func openMapped(path string) (b []byte, done func() error, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/tables"
 )
 
-// Stats are what a server has done since it began.
+// Stats counts what a server has done since it started.
 type Stats struct {
 	Tables                    int
 	Rows                      int // of all tables

@@ -19,89 +19,94 @@ import (
 	"github.com/gokeras/gokeras/distribute/partitioners"
 )
 
-// DirectoryVariable names the environment variable with a folder in which servers keep their variables where
+// DirectoryVariable names the environment variable with the folder in which servers keep their variables if
 // Options.Directory is "".
 const DirectoryVariable = "KERAS_PS_DIRECTORY"
 
-// ReplicasVariable names the environment variable with the number of copies of each variable where Options.Replicas is
-// 0, as keras launch --replicas sets it.
+// ReplicasVariable names the environment variable with the number of copies of each variable if Options.Replicas is 0.
+// keras launch --replicas sets it.
 const ReplicasVariable = "KERAS_PS_REPLICAS"
 
 // Options configure a process of a parameter server job. The zero value reads TF_CONFIG. All processes need the same
 // Job, Security and timing.
 type Options struct {
-	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}. There must be at least one "ps"
-	// and one "worker", and at most one "chief", which is the coordinator.
+	// Resolver finds the cluster and this process's task; nil means &cluster.TFConfig{}. There must be at least one
+	// "ps" and one "worker", and at most one "chief", which is the coordinator.
 	Resolver cluster.Resolver
-	// VariablePartitioner says into how many shards variables are cut; nil leaves them whole.
+	// VariablePartitioner decides into how many shards each variable is cut; nil leaves variables whole.
 	VariablePartitioner partitioners.Partitioner
-	// Placement chooses the server of each shard; nil is partitioners.RoundRobin.
+	// Placement chooses the server of each shard; nil means partitioners.RoundRobin.
 	Placement partitioners.Placement
-	// Devices of a worker; nil is the CPU.
+	// Devices of a worker; nil means the CPU.
 	Devices []string
 
-	// Consistency says which values gradients may be of; see there. The coordinator's counts.
+	// Consistency limits how old the values may be from which gradients are computed. The coordinator's setting
+	// applies.
 	Consistency Consistency
-	// InFlight is how many closures a worker has at a time, so that it need not wait for the next one; 0 is 2.
+	// InFlight is the number of closures that a worker has at a time, so that it need not wait for the next one; 0
+	// means 2.
 	InFlight int
 
-	// Job names the job; processes of other jobs are refused. "" follows from the cluster.
+	// Job names the job; processes of other jobs are refused. "" means a name derived from the cluster.
 	Job string
-	// Security is required where an address is not a loopback address.
+	// Security is required if an address is not a loopback address.
 	Security *collective.Security
-	// Listener takes the connections of this process; nil listens on its address.
+	// Listener accepts the connections to this process; if it is nil, the process listens on its address.
 	Listener net.Listener
 
-	// Directory is where a server keeps snapshots and a log of updates, so that it comes back with all that it
-	// acknowledged. "" is the folder of the task ("ps-0") in that which [DirectoryVariable] names, as keras launch sets
-	// it. Without both nothing is kept: the variables are lost with the process, and the job ends.
+	// Directory is where a server keeps snapshots and a log of updates, so that it restarts with everything that it
+	// acknowledged. "" means the task's folder ("ps-0") in the folder that [DirectoryVariable] names; keras launch sets
+	// that. Without either, nothing is kept: the variables are lost with the process, and the job ends.
 	Directory string
-	// LogBytes is the size of the log at which a snapshot takes its place; 0 is 256 MiB, or twice the memory of the
+	// LogBytes is the size of the log at which a snapshot replaces it; 0 means 256 MiB, or twice the memory of the
 	// variables if that is more.
 	LogBytes int64
-	// SyncWrites makes every update durable before it is acknowledged. Otherwise what is acknowledged outlives the
-	// process, but not a crash of the machine.
+	// SyncWrites makes every update durable before it is acknowledged. Otherwise acknowledged updates survive the death
+	// of the process, but not a crash of the machine.
 	SyncWrites bool
-	// Replicas is how many servers hold each variable, 1 or 2; 0 is what [ReplicasVariable] says, or else 1. With 2 an
-	// update is acknowledged when both have it, and when one is lost the other answers at once; a server that comes
-	// back is given a copy again. Copies lie in memory: such servers use no Directory, and the loss of both copies ends
-	// the job.
+	// Replicas is the number of servers that hold each variable, 1 or 2; 0 means the value of [ReplicasVariable], or 1
+	// if that is not set. With 2, an update is acknowledged when both servers have it. If one is lost, the other takes
+	// over at once; a server that comes back receives a copy again. Copies are in memory: such servers use no
+	// Directory, and the loss of both copies ends the job.
 	Replicas int
-	// MaxBytes bounds the variables and optimizer state that a server holds; 0 is half of the machine's memory.
+	// MaxBytes is the largest size of the variables and optimizer state on a server; 0 means half of the machine's
+	// memory.
 	MaxBytes int
 
-	// TableMemory is how many bytes of each dynamic table a server holds in memory, about; rows that were not used for
-	// a while are put on disk, below Directory or with temporary files. It needs a program that imports
-	// distribute/tables/disk. 0: all rows are in memory.
+	// TableMemory is about how many bytes of each dynamic table a server keeps in memory. Rows that were not used for a
+	// while are moved to disk, below Directory or in temporary files. The program must import distribute/tables/disk.
+	// 0: all rows are in memory.
 	TableMemory int
 
-	// Deadline is the silence after which a worker or server counts as lost; 0 is 5 s.
+	// Deadline is the time of silence after which a worker or server counts as lost; 0 means 5 s.
 	Deadline time.Duration
-	// ServerTimeout is how long to wait for a lost server to come back; 0 is 1 min.
+	// ServerTimeout is how long to wait for a lost server to come back; 0 means 1 min.
 	ServerTimeout time.Duration
-	// JoinTimeout is how long to wait for the others at the start, and a worker for a coordinator at any time; 0 is 5
-	// min. A server waits without end.
+	// JoinTimeout is how long to wait for the others at the start, and how long a worker waits for a coordinator at any
+	// time; 0 means 5 min. A server waits forever.
 	JoinTimeout time.Duration
-	// Observe is called for workers and servers that are lost and come back, and where no coordinator comes. It must
-	// return soon. nil: not reported.
+	// Observe is called when workers and servers are lost or come back, and if no coordinator comes. It must return
+	// soon. nil: not reported.
 	Observe func(text string)
 
 	version   int  // that this process claims to speak; 0: protocol.Version. For tests
 	noSharing bool // messages go over the network between processes of one host too. For tests
 }
 
-// Consistency says how old the values may be that a gradient is of. The zero value is asynchronous: any age.
+// Consistency limits how old the values may be from which a gradient is computed. The zero value is asynchronous: no
+// limit.
 type Consistency struct {
-	// Staleness k lets a closure start only when all have ended that were scheduled k or more before it. 0: no bound.
+	// Staleness k lets a closure start only after all closures that were scheduled k or more before it have ended. 0:
+	// no bound.
 	Staleness int
-	// Synchronous makes Fit train in rounds of one closure for each worker: their gradients are of the same values, and
-	// are applied as one, the mean. The result does not depend on which worker computes what, so that a run with faults
-	// ends with the bits of one without.
+	// Synchronous makes Fit train in rounds of one closure for each worker: their gradients are computed from the same
+	// values, and their mean is applied. The result does not depend on which worker computes what, so a run with faults
+	// ends with the same bits as one without.
 	Synchronous bool
-	// Replicas is the number of closures of a round; 0 is the number of workers.
+	// Replicas is the number of closures of a round; 0 means the number of workers.
 	Replicas int
-	// Backups is how many closures more than needed are started in a round; what comes last is left out, so that nobody
-	// waits for slow workers. The result then depends on who comes first.
+	// Backups is the number of additional closures that are started in a round. The last results are dropped, so that
+	// fast workers do not wait for slow ones. The result then depends on which workers finish first.
 	Backups int
 }
 
@@ -174,7 +179,7 @@ func (o Options) resolve() (*settings, error) {
 	return s, nil
 }
 
-// resolveReplicas finds out where a server keeps its variables: in a folder, or in the memory of two servers.
+// resolveReplicas decides where a server keeps its variables: in a folder, or in the memory of two servers.
 func (s *settings) resolveReplicas() (err error) {
 	named := s.Directory != "" // and not by the environment
 	if root := os.Getenv(DirectoryVariable); s.Directory == "" && root != "" && s.task.Type == cluster.ParameterServer {
@@ -198,7 +203,7 @@ func (s *settings) resolveReplicas() (err error) {
 	return nil
 }
 
-// resolveDefaults fills in what is zero.
+// resolveDefaults replaces zero values by defaults.
 func (s *settings) resolveDefaults() error {
 	defaults(&s.Deadline, 5*time.Second)
 	defaults(&s.ServerTimeout, time.Minute)
@@ -226,7 +231,7 @@ func defaults[T int | time.Duration](field *T, value T) {
 	}
 }
 
-// findTask returns who this process is. A process of no task coordinates, as in TensorFlow.
+// findTask returns this process's task. A process without a task is the coordinator, as in TensorFlow.
 func (s *settings) findTask() (cluster.Task, error) {
 	job, err := s.Resolver.TaskType()
 	if err != nil {
@@ -275,7 +280,7 @@ func members(spec *cluster.Spec, job, what string) ([]cluster.Member, error) {
 	return list, nil
 }
 
-// checkAddresses refuses a cluster where two tasks are to be found at one address: one of them could not open its port.
+// checkAddresses refuses a cluster in which two tasks have the same address: one of them could not open its port.
 func checkAddresses(spec *cluster.Spec) error {
 	found := map[string]cluster.Task{}
 	for _, job := range spec.Jobs() {
@@ -294,7 +299,7 @@ func checkAddresses(spec *cluster.Spec) error {
 	return nil
 }
 
-// checkSecurity refuses addresses that strangers reach without proof of who they are.
+// checkSecurity refuses addresses that other machines can reach without authentication.
 func (s *settings) checkSecurity() error {
 	for _, m := range slices.Concat(s.servers, s.workers) {
 		if s.Security == nil && !collective.IsLoopback(m.Address) {
@@ -305,7 +310,7 @@ func (s *settings) checkSecurity() error {
 	return nil
 }
 
-// checkAccelerators compares what workers say that they have.
+// checkAccelerators compares the numbers of accelerators that workers report.
 func checkAccelerators(counts map[int]int) error {
 	first := true
 	want, of := 0, 0

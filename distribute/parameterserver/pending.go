@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pending is a closure that was scheduled.
+// pending is a scheduled closure.
 type pending struct {
 	of    *coordinator
 	done  chan struct{}
@@ -15,7 +15,7 @@ type pending struct {
 	err   error
 }
 
-// Fetch waits for the result, as long as there is a worker or one may still come.
+// Fetch waits for the result while there is a worker, or one may still come.
 func (p *pending) Fetch(ctx context.Context) ([]byte, error) {
 	select {
 	case <-p.done:
@@ -44,7 +44,7 @@ func (p *pending) Fetch(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// patience is how long waiting for a worker makes sense at least; an error where there was none for too long.
+// patience returns how much longer it makes sense to wait for a worker, or an error if there was none for too long.
 func (c *coordinator) patience() (time.Duration, error) {
 	c.mu.Lock()
 	workless := c.workless
@@ -58,7 +58,7 @@ func (c *coordinator) patience() (time.Duration, error) {
 	return 0, c.deserted()
 }
 
-// deserted says that there was no worker for too long.
+// deserted returns the error that there was no worker for too long.
 func (c *coordinator) deserted() error {
 	var list []string
 	for _, m := range c.s.workers {
@@ -67,7 +67,8 @@ func (c *coordinator) deserted() error {
 	return fmt.Errorf("parameterserver: closures wait, and there was no worker for %v; start at least one of %s", c.s.JoinTimeout, strings.Join(list, ", "))
 }
 
-// deserts reports whether there is no worker: others would do the work of one that cannot come.
+// deserts reports whether there is no worker at all: if there were others, they would do the work of one that cannot
+// come.
 func (c *coordinator) deserts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +82,7 @@ func (c *coordinator) fail(err error) {
 	c.changed()
 }
 
-// failed is fail where the lock is held.
+// failed is fail for callers that hold the lock.
 func (c *coordinator) failed(err error) {
 	if c.fatal == nil {
 		c.fatal = err

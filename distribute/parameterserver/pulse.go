@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// pulse notices that this process was stopped, by a signal or with its machine. What came meanwhile has not been read
-// when it goes on, while the time in which something had to come is over: others would be blamed for it.
+// pulse notices that this process was stopped, by a signal or together with its machine. When it continues, deadlines
+// have passed although messages that arrived in the meantime are still unread. Without pulse, other processes would be
+// blamed for that silence.
 type pulse struct {
 	mu   sync.Mutex
 	last time.Time // of the beats
 	end  time.Time // of the last stop
 }
 
-// beatsPerDeadline is how often the pulse beats.
+// beatsPerDeadline is the number of beats of the pulse in one deadline.
 const beatsPerDeadline = 8
 
-// run beats until ctx ends, and calls f when the process was stopped for longer than half of the deadline.
+// run beats until ctx ends, and calls f if the process was stopped for longer than half of the deadline.
 func (p *pulse) run(ctx context.Context, deadline time.Duration, f func(gap time.Duration)) {
 	tick := time.NewTicker(deadline / beatsPerDeadline)
 	defer tick.Stop()
@@ -33,7 +34,7 @@ func (p *pulse) run(ctx context.Context, deadline time.Duration, f func(gap time
 	}
 }
 
-// beat returns how long ago the last one was where that is more than most, else 0.
+// beat returns the time since the last beat if that is more than most, otherwise 0.
 func (p *pulse) beat(now time.Time, most time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +54,8 @@ func (p *pulse) stopped(now time.Time, within time.Duration) bool {
 	return !p.last.IsZero() && now.Sub(p.last) > within/2 || !p.end.IsZero() && now.Sub(p.end) < within
 }
 
-// silence calls f when nothing is heard for a deadline. Where the process was stopped meanwhile it waits for another
-// one, once.
+// silence calls f when nothing is heard for a deadline. If the process was stopped meanwhile, it waits for one more
+// deadline, once.
 func (p *pulse) silence(deadline time.Duration, f func()) *silence {
 	s := &silence{deadline: deadline}
 	s.mu.Lock()
@@ -74,7 +75,7 @@ func (p *pulse) silence(deadline time.Duration, f func()) *silence {
 	return s
 }
 
-// silence is a wait for a sign of somebody.
+// silence is a wait for a heartbeat of another process.
 type silence struct {
 	deadline time.Duration
 	mu       sync.Mutex
@@ -82,7 +83,7 @@ type silence struct {
 	extended bool
 }
 
-// heard begins the wait anew.
+// heard restarts the wait.
 func (s *silence) heard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

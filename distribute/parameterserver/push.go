@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// push sends what a closure changes, with one message to each server that it concerns, and fills what the next one
-// reads with the answer.
+// push sends the changes of a closure, with one message to each server concerned, and fills the reads of the next
+// closure from the answers.
 func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o *parameters.Outcome) error {
 	updates, err := c.updates(o.Changes)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o 
 	return nil
 }
 
-// next gives the servers the parts of what the next closure reads; nil where they come with a message of their own.
+// next divides the reads of the next closure among the servers; nil if they need messages of their own.
 func (c *client) next(o *parameters.Outcome) ([][]piece, error) {
 	for _, r := range o.Next {
 		r.Came = false
@@ -71,7 +71,7 @@ func (c *client) next(o *parameters.Outcome) ([][]piece, error) {
 	return c.pieces(o.Next)
 }
 
-// pushPull changes a server and fills parts of reads with what is there then.
+// pushPull applies changes on a server, and fills parts of reads with the values afterwards.
 func (c *client) pushPull(ctx context.Context, server int, command *protocol.Push, rooms []*shared.Room, pieces []piece) error {
 	l := c.links[server]
 	size, answer, more := l.measure(pieces)
@@ -89,7 +89,7 @@ func (c *client) pushPull(ctx context.Context, server int, command *protocol.Pus
 	return decodePieces(r, pieces)
 }
 
-// encodeIn writes a command, whose values may lie in rooms if inPlace is true.
+// encodeIn writes a command, whose values may be in rooms if inPlace is true.
 func encodeIn(w *protocol.Writer, command protocol.Command, inPlace bool) {
 	if push, ok := command.(*protocol.Push); ok && !inPlace {
 		for i := range push.Updates {

@@ -16,8 +16,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// With Options.Replicas 2 a server process holds two copies of tables: of group i, which is its own, and of the group
-// before. Each is a Server of its own behind the same port. See protocol.Replica for who answers.
+// With Options.Replicas 2 the server process number i holds two copies of tables: those of its own group i, and those
+// of the previous group. Each copy is a separate Server behind the same port. protocol.Replica decides which one
+// answers.
 
 const (
 	keyView      = "gokeras-view-bin"
@@ -25,10 +26,10 @@ const (
 	restoreChunk = 64 << 20
 )
 
-// errEnding is that of a server which is being closed: nothing more is acknowledged.
+// errEnding is the error of a server that is being closed and acknowledges nothing more.
 var errEnding = errors.New("the server ends")
 
-// copied is what a Server needs where it is one of two copies.
+// copied is the additional state of a Server that is one of two copies.
 type copied struct {
 	s       *Server
 	group   int
@@ -40,7 +41,7 @@ type copied struct {
 	coming  []byte // of the state that the primary is giving
 }
 
-// replicate makes the copies of a server that holds nothing yet.
+// replicate creates the copies of a server that holds nothing yet.
 func (s *Server) replicate(limits protocol.Limits) error {
 	n := len(s.settings.servers)
 	s.process, s.copies, s.heard = rand.Uint64()|1, map[int]*Server{}, make([]protocol.View, n)
@@ -65,7 +66,7 @@ func (s *Server) replicate(limits protocol.Limits) error {
 	return nil
 }
 
-// copyFor returns the copy that a call means.
+// copyFor returns the copy that a call addresses.
 func (s *Server) copyFor(ctx context.Context, method string) (*Server, error) {
 	if s.copies == nil || method == "Attend" || method == "Stop" {
 		return s, nil
@@ -97,7 +98,7 @@ func (s *Server) copyFor(ctx context.Context, method string) (*Server, error) {
 	return one, nil
 }
 
-// meaning adds to a call which group it means, and by which view.
+// meaning adds to a call the group that it addresses, and the view.
 func meaning(ctx context.Context, group int, v protocol.View) context.Context {
 	var w protocol.Writer
 	w.Uint(uint64(group))
@@ -105,7 +106,7 @@ func meaning(ctx context.Context, group int, v protocol.View) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, keyView, string(w.B))
 }
 
-// term is that of the coordinator.
+// term returns the coordinator's term.
 func (s *Server) term() uint64 {
 	most := s.state.Term()
 	for _, v := range s.heard {
@@ -114,7 +115,7 @@ func (s *Server) term() uint64 {
 	return most
 }
 
-// attend takes the coordinator's views and reports which copies are here.
+// attend receives the coordinator's views and reports which copies are here.
 func (s *Server) attend(w *protocol.Writer, b []byte) error {
 	if s.copies == nil {
 		return fmt.Errorf("parameterserver: %v holds no copies; give all processes the same Options.Replicas", s.settings.task)
@@ -179,7 +180,7 @@ func decodeViews(r *protocol.Reader) []protocol.View {
 	return views
 }
 
-// adopt takes a view and returns the latest one.
+// adopt accepts a view and returns the latest one.
 func (c *copied) adopt(v protocol.View) protocol.View {
 	s := c.s
 	s.mu.Lock()
@@ -207,7 +208,7 @@ func (c *copied) present() (v protocol.View, ctx context.Context, lags bool, err
 	return v, c.view, c.machine.Lags(), c.machine.Serves(v)
 }
 
-// execute makes a command here and on the backup.
+// execute executes a command here and on the backup.
 func (c *copied) execute(w *protocol.Writer, b []byte, command protocol.Command) error {
 	c.order.Lock()
 	defer c.order.Unlock()
@@ -237,7 +238,7 @@ func (c *copied) execute(w *protocol.Writer, b []byte, command protocol.Command)
 	}
 }
 
-// pause waits for another view, or a moment.
+// pause waits for another view, or briefly.
 func (c *copied) pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -245,7 +246,7 @@ func (c *copied) pause(ctx context.Context) {
 	}
 }
 
-// send makes one attempt to give the backup something.
+// send makes one attempt to send a message to the backup.
 func (c *copied) send(ctx context.Context, v protocol.View, method string, number uint64, size int, build func(w *protocol.Writer)) error {
 	base := c.s.base()
 	if base.life.Err() != nil {
@@ -261,7 +262,7 @@ func (c *copied) send(ctx context.Context, v protocol.View, method string, numbe
 	return err
 }
 
-// bringUp gives the backup the whole state where it lacks it. The order is held.
+// bringUp sends the backup the whole state if it lacks it. The caller holds the order.
 func (c *copied) bringUp() error {
 	for {
 		view, ctx, lags, err := c.present()
@@ -299,7 +300,7 @@ func (c *copied) bringUp() error {
 	}
 }
 
-// fromPrimary takes the header off what a primary sends.
+// fromPrimary splits the header from a primary's message.
 func fromPrimary(b []byte) (v protocol.View, number uint64, rest []byte, err error) {
 	if len(b) < copyHeader {
 		return v, 0, nil, fmt.Errorf("%w: %d bytes from a primary", protocol.ErrMessage, len(b))
@@ -310,7 +311,7 @@ func fromPrimary(b []byte) (v protocol.View, number uint64, rest []byte, err err
 	return v, number, b[copyHeader:], r.Err()
 }
 
-// forward takes a command that the primary has executed.
+// forward receives a command that the primary has executed.
 func (s *Server) forward(_ *protocol.Writer, b []byte) error {
 	if s.copied == nil {
 		return fmt.Errorf("parameterserver: %v holds no copies", s.settings.task)
@@ -328,7 +329,7 @@ func (s *Server) forward(_ *protocol.Writer, b []byte) error {
 	return s.copied.machine.Accept(v, position, command)
 }
 
-// restore takes a part of the primary's state.
+// restore receives a part of the primary's state.
 func (s *Server) restore(_ *protocol.Writer, b []byte) error {
 	if s.copied == nil {
 		return fmt.Errorf("parameterserver: %v holds no copies", s.settings.task)
@@ -378,5 +379,5 @@ func (s *Server) name() {
 		"Stop": plain(s.end), "Attend": plain(s.attend), "Forward": plain(s.forward), "Restore": plain(s.restore)}
 }
 
-// shareable are the methods whose messages may lie in lanes.
+// shareable lists the methods whose messages may be in lanes.
 var shareable = map[string]bool{"Execute": true, "Read": true, "ExecuteRead": true, "Forward": true, "Restore": true}

@@ -11,10 +11,10 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// The values of a read, and those of a change, may lie in a room: memory of the client that a server of the same host
-// maps. Then a message says where, and the server writes its rows there, or reads them. A lane would have them copied
-// twice more. After a call that went wrong the server may still be busy with the room: it is spoiled, and the call is
-// repeated without it.
+// The values of a read, and those of a change, may be in a room: memory of the client that a server on the same host
+// maps. The message then says where they are, and the server writes or reads its rows there. A lane would copy them
+// twice more. After a failed call the server may still be using the room, so it is given up, and the call is repeated
+// without it.
 
 // method answers a request of a client.
 type method func(c *connection, w *protocol.Writer, b []byte) error
@@ -24,7 +24,7 @@ func plain(f func(*protocol.Writer, []byte) error) method {
 	return func(_ *connection, w *protocol.Writer, b []byte) error { return f(w, b) }
 }
 
-// visited are the rooms that a server has opened for one request.
+// visited holds the rooms that a server has opened for one request.
 type visited struct {
 	c     *connection
 	open  []*mapped
@@ -51,14 +51,14 @@ func (v *visited) find(p protocol.Place) ([]float32, error) {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&m.Bytes[p.Offset])), p.Count), nil
 }
 
-// leave gives the rooms up.
+// leave releases the rooms.
 func (v *visited) leave() {
 	for _, m := range v.open {
 		v.c.release(m)
 	}
 }
 
-// rooms lists those that a request to a server speaks of; nil where the server is not told of any.
+// rooms lists the rooms that a request to a server refers to; nil if it refers to none.
 func (l *link) rooms(all ...*shared.Room) []*shared.Room {
 	if l.roomless.Load() || l.routes != nil {
 		return nil
@@ -72,7 +72,7 @@ func (l *link) rooms(all ...*shared.Room) []*shared.Room {
 	return out
 }
 
-// place returns where values lie; nil: not in the room, or they are too few to speak of it.
+// place returns the position of values in the room; nil if they are not in it, or too few to be worth it.
 func place(room *shared.Room, values []float32) *protocol.Place {
 	at, inside := room.Place(values)
 	if !inside || 4*len(values) < leastShared || room.Spoiled() {
@@ -91,7 +91,7 @@ func roomsOf(changes []parameters.Change) (all []*shared.Room) {
 	return all
 }
 
-// mend gives a read memory of its own where values came that are not in its room.
+// mend gives a read its own memory if values arrived that are not in its room.
 func (p *piece) mend() {
 	if p.late == nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// routes are a client's knowledge of who answers for which group.
+// routes is a client's knowledge of which server answers for which group.
 type routes struct {
 	links []*link
 
@@ -34,7 +34,7 @@ func newRoutes(links []*link) *routes {
 	return r
 }
 
-// adopt takes views that are later than the current ones.
+// adopt accepts views that are later than the current ones.
 func (r *routes) adopt(views []protocol.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *routes) adopt(views []protocol.View) {
 	}
 }
 
-// known returns all views, and how often they have changed.
+// known returns all views, and the number of changes so far.
 func (r *routes) known() ([]protocol.View, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *routes) of(group int) (protocol.View, context.Context) {
 	return r.views[group], r.ends[group]
 }
 
-// refresh asks the servers which views they know, for a moment.
+// refresh asks the servers, with a short timeout, which views they know.
 func (r *routes) refresh(ctx context.Context, s *settings) {
 	ctx, cancel := context.WithTimeout(ctx, min(s.Deadline, 300*time.Millisecond))
 	defer cancel()
@@ -91,13 +91,13 @@ func (r *routes) refresh(ctx context.Context, s *settings) {
 	}
 }
 
-// attended is what a server answers to its coordinator.
+// attended is a server's answer to its coordinator.
 type attended struct {
 	protocol.Report
 	term uint64
 }
 
-// attend gives a server views, and asks what it has.
+// attend sends a server the views, and asks what it has.
 func (l *link) attend(ctx context.Context, term uint64, views []protocol.View) (*attended, error) {
 	var w protocol.Writer
 	w.Uint(term)
@@ -129,7 +129,7 @@ func (l *link) attend(ctx context.Context, term uint64, views []protocol.View) (
 	return a, nil
 }
 
-// watch decides, for a coordinator, who holds the copies.
+// watch decides, for a coordinator, which servers hold the copies.
 type watch struct {
 	s      *settings
 	client *client
@@ -144,7 +144,7 @@ type watch struct {
 	heard   []time.Time
 }
 
-// newWatch waits for the servers, and begins a term among them.
+// newWatch waits for the servers, and begins a term on them.
 func newWatch(ctx context.Context, s *settings, c *client, lineage uint64) (*watch, error) {
 	began := time.Now()
 	w := &watch{s: s, client: c, reports: make([]*protocol.Report, len(c.links)), heard: make([]time.Time, len(c.links))}

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// Rows of dynamic tables travel in parts: part i of n has the keys whose hash leaves i when it is divided by n.
+// Rows of dynamic tables are sent in parts: part i of n has the keys whose hash modulo n is i.
 
-// partBytes is about how much of a table is in a message.
+// partBytes is about how many bytes of a table are in a message.
 const partBytes = 64 << 20
 
 func partOf(key int64, parts int) int {
@@ -134,7 +134,7 @@ func (c *client) export(ctx context.Context, v *parameters.Variable) (keys []int
 	return keys, sorted, nil
 }
 
-// putRows gives a dynamic table rows. term is the coordinator's.
+// putRows stores rows in a dynamic table. term is the coordinator's.
 func (c *client) putRows(ctx context.Context, term uint64, v *parameters.Variable, of parameters.TableState, rows []parameters.Row) error {
 	if !v.Dynamic {
 		return fmt.Errorf("parameterserver: variable %s is not dynamic; assign its values", v.Name)
@@ -171,7 +171,7 @@ func (c *client) putRows(ctx context.Context, term uint64, v *parameters.Variabl
 	})
 }
 
-// naming is the update that tells the texts of a change's keys to one server.
+// naming returns the update that sends the texts of a change's keys to one server.
 func naming(ch *parameters.Change, table uint32, places []int32, ids []int64) protocol.Update {
 	u := protocol.Update{Table: table, Op: protocol.Naming, Sparse: true, IDs: ids, Names: make([]string, len(places))}
 	for i, at := range places {

@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/internal/ports"
 )
 
-// A process that has no file descriptors left looks from outside like one that is lost, and everybody else looks lost
-// to it. So it says what it is short of.
+// To others, a process without free file descriptors looks lost, and to it all others look lost. So it reports the
+// shortage.
 
-// patient is a listener that says so where it cannot take connections. gRPC tries again.
+// patient is a listener that reports why it cannot accept connections. gRPC tries again.
 type patient struct {
 	net.Listener
 	s    *settings
@@ -31,7 +31,7 @@ func (p *patient) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// noteDial returns the error of an attempt to connect, with what to do where this process is to blame.
+// noteDial returns the error of an attempt to connect, with advice if this process is to blame.
 func (s *settings) noteDial(to cluster.Member, err error) error {
 	if !ports.Exhausted(err) {
 		s.scarce.Store(false)
@@ -44,8 +44,8 @@ func (s *settings) noteDial(to cluster.Member, err error) error {
 	return err
 }
 
-// affords refuses a table for which this process has no memory: making it would end the process, and once it is in the
-// log, each that is started in its place.
+// affords refuses a table for which this process has too little memory: creating it would kill the process and, once it
+// is in the log, every process restarted in its place.
 func (s *Server) affords(c protocol.Command) error {
 	if create, ok := c.(*protocol.Create); ok && !create.Dynamic && !s.state.Seen(c) {
 		if err := memory.Check(fmt.Sprintf("parameterserver: table %s on %v", create.Name, s.settings.task), create.Bytes()); err != nil {

@@ -27,7 +27,7 @@ type Server struct {
 	stopped  chan struct{} // closed when the coordinator says that the job is over
 	stop     sync.Once
 	methods  map[string]method
-	// lingering is how long, as a time.Duration, workers are told so after that.
+	// lingering is how long, as a time.Duration, workers are told of the end afterwards.
 	lingering atomic.Int64
 	dismissed chan struct{} // closed when the next job begins
 	dismiss   sync.Once
@@ -55,8 +55,8 @@ type Server struct {
 	queue                                                              atomic.Int64
 }
 
-// NewServer opens a parameter server: it reads what Directory has of an earlier run, and takes connections once Serve
-// is called.
+// NewServer opens a parameter server. It reads what an earlier run left in Directory, and accepts connections once
+// Serve is called.
 func NewServer(o Options) (*Server, error) { return openServer(context.Background(), o) }
 
 // openServer is NewServer; the end of ctx ends the wait for the address.
@@ -105,8 +105,9 @@ func openServer(ctx context.Context, o Options) (*Server, error) {
 // Address is where the server listens.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Serve answers until the coordinator says that the job is over, which gives nil, or until ctx ends. Meanwhile the
-// process keeps little garbage beside the variables, unless the environment variable GOGC says how much.
+// Serve answers requests until the coordinator says that the job is over, and then returns nil, or until ctx ends.
+// Meanwhile it makes the garbage collector keep little garbage beside the variables, unless the environment variable
+// GOGC is set.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.tend()()
 	ended := make(chan struct{})
@@ -154,7 +155,7 @@ const (
 	headerBytes = 16 // keeps arrays aligned
 )
 
-// handler wraps a method: it knows the caller, and answers with the server's identity and what came of the call.
+// handler wraps a method: it checks the caller, and answers with the server's identity and the result of the call.
 func (s *Server) handler(method string) grpc.MethodHandler {
 	return func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		if err := s.settings.recognize(ctx); err != nil {
@@ -187,7 +188,7 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 	}
 }
 
-// answer calls a method and writes what came of it after a header.
+// answer calls a method and writes the result after a header.
 func (s *Server) answer(handle method, c *connection, w *protocol.Writer, request []byte) error {
 	s.queue.Add(1)
 	defer s.queue.Add(-1)
@@ -216,7 +217,7 @@ func (s *Server) answer(handle method, c *connection, w *protocol.Writer, reques
 	return nil
 }
 
-// shared answers a request that lies in a lane.
+// shared answers a request in a lane.
 func (s *Server) shared(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	if err := s.settings.recognize(ctx); err != nil {
 		return nil, err
@@ -269,10 +270,11 @@ func (s *Server) answerShared(ctx context.Context, c *connection, request []byte
 	return &message{head.B}, nil
 }
 
-// logError is a log that cannot be written: the server cannot keep its promise.
+// logError says that the log cannot be written, so the server cannot make updates durable.
 type logError struct{ error }
 
-// change makes a command in this process. The number is that of the command where it has to go to a backup too, else 0.
+// change executes a command in this process. It returns the number of the command if it must also go to a backup,
+// otherwise 0.
 func (s *Server) change(w *protocol.Writer, b []byte, c protocol.Command) (number uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -415,7 +417,7 @@ func (s *Server) note(w *protocol.Writer, b []byte) error {
 	return nil
 }
 
-// end is the coordinator that says that the job is over.
+// end handles the coordinator's message that the job is over.
 func (s *Server) end(_ *protocol.Writer, b []byte) error {
 	r := protocol.NewReader(b)
 	term, linger := r.Uint(), r.Uint()

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// execute makes a command.
+// execute executes a command.
 func (s *Server) execute(from *connection, w *protocol.Writer, b []byte) error {
 	rooms := visited{c: from}
 	defer rooms.leave()
@@ -23,7 +23,7 @@ func (s *Server) execute(from *connection, w *protocol.Writer, b []byte) error {
 	return err
 }
 
-// whole returns the message of a command, with the values that lie in rooms where others read it later.
+// whole returns the message of a command. If others read it later, it includes the values that are in rooms.
 func (s *Server) whole(b []byte, c protocol.Command, rooms *visited) []byte {
 	if len(rooms.open) == 0 || s.copied == nil && s.store == nil {
 		s.bytesWritten.Add(uint64(rooms.bytes))
@@ -34,8 +34,8 @@ func (s *Server) whole(b []byte, c protocol.Command, rooms *visited) []byte {
 	return w.B
 }
 
-// executeRead makes a command and answers with values of tables as they are right after it: what a worker sends and
-// what it needs for its next step are one message.
+// executeRead executes a command and answers with values of tables right after it, so that what a worker sends and what
+// it needs for its next step take one message.
 func (s *Server) executeRead(from *connection, w *protocol.Writer, b []byte) error {
 	if s.copied != nil {
 		return fmt.Errorf("%w: a server with copies makes commands and answers with values one after the other", protocol.ErrMessage)
@@ -64,7 +64,8 @@ func (s *Server) executeRead(from *connection, w *protocol.Writer, b []byte) err
 	return s.answerWanted(w, all)
 }
 
-// leaveValues lets updates write what they lead to where it is wanted: a copy afterwards would fetch it again.
+// leaveValues lets updates also write their results to their destination: copying them afterwards would read them from
+// memory again.
 func leaveValues(c protocol.Command, all []wanted) {
 	push, ok := c.(*protocol.Push)
 	if !ok || push.Round > 0 {
@@ -119,7 +120,7 @@ func decodeWanted(r *protocol.Reader, rooms *visited) ([]wanted, error) {
 	return all, r.End()
 }
 
-// checkWanted reports what cannot be answered after a command.
+// checkWanted returns an error if a request cannot be answered after a command.
 func (s *Server) checkWanted(all []wanted) error {
 	size := 1 << 16
 	for i := range all {
@@ -145,7 +146,7 @@ func tooLarge() error {
 	return fmt.Errorf("parameterserver: an answer of more than %d bytes; read fewer rows at a time, or cut the variable with a partitioner", maxMessage)
 }
 
-// read answers with values: for each table asked for its version, step and rows, or no rows where the caller has this
+// read answers with values: for each requested table its version, step and rows, or no rows if the caller has this
 // version.
 func (s *Server) read(from *connection, w *protocol.Writer, b []byte) error {
 	rooms := visited{c: from}
@@ -159,7 +160,7 @@ func (s *Server) read(from *connection, w *protocol.Writer, b []byte) error {
 	return s.answerWanted(w, all)
 }
 
-// answerWanted writes values, or copies them to rooms. The lock is held.
+// answerWanted writes values, or copies them to rooms. The caller holds the lock.
 func (s *Server) answerWanted(w *protocol.Writer, all []wanted) error {
 	for i := range all {
 		if err := s.answerOne(w, &all[i]); err != nil {

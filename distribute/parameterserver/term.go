@@ -10,13 +10,14 @@ func overtaken(err error) error {
 	return fmt.Errorf("parameterserver: another coordinator has taken over; run one only: %w", err)
 }
 
-// nextTerm is a term after another one. Coordinators that take over at the same time have different ones, so that the
-// servers know one of them.
+// nextTerm returns a term after the given one. Coordinators that take over at the same time get different terms, so the
+// servers follow only one of them.
 func nextTerm(term uint64) uint64 { return (term>>termBits+1)<<termBits | rand.Uint64N(1<<termBits) }
 
 const termBits = 24
 
-// tookOver reports whether all servers have this term: an answer was lost, and the repeated request found its own term.
+// tookOver reports whether all servers have this term. Then the answer was lost, and the repeated request found its own
+// term.
 func (c *client) tookOver(ctx context.Context, term uint64) bool {
 	for server := range c.links {
 		if got, err := c.list(ctx, server, c.s.ServerTimeout); err != nil || got.term != term {

@@ -46,7 +46,7 @@ func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
 	return nil
 }
 
-// pieces gives the parts of reads to the servers.
+// pieces divides reads among the servers.
 func (c *client) pieces(reads []*parameters.Read) ([][]piece, error) {
 	pieces := make([][]piece, len(c.links))
 	for _, r := range reads {
@@ -80,7 +80,7 @@ func (c *client) pieces(reads []*parameters.Read) ([][]piece, error) {
 	return pieces, nil
 }
 
-// filled is called when all parts of reads have come.
+// filled is called when all parts of reads have arrived.
 func filled(pieces [][]piece) {
 	for _, of := range pieces {
 		for i := range of {
@@ -108,7 +108,8 @@ func (c *client) pullFrom(ctx context.Context, server int, pieces []piece) error
 	return decodePieces(r, pieces)
 }
 
-// measure decides which parts of reads lie in rooms, and returns how many bytes the request and the answer have about.
+// measure decides which parts of reads use rooms, and returns the approximate size in bytes of the request and the
+// answer.
 func (l *link) measure(pieces []piece) (size, answer int, rooms []*shared.Room) {
 	size, answer = 16, headerBytes
 	for i := range pieces {
@@ -147,7 +148,7 @@ func decodePieces(r *protocol.Reader, pieces []piece) error {
 	return r.End()
 }
 
-// values are those of the piece where they lie one after another; nil where they do not.
+// values returns the memory of the piece's values if they are contiguous, otherwise nil.
 func (p *piece) values() []float32 {
 	v := p.read.Variable
 	s := v.Shards[p.shard]
@@ -175,7 +176,7 @@ func (p *piece) encode(w *protocol.Writer, inPlace bool) {
 	}
 }
 
-// decode takes the piece of an answer.
+// decode reads the piece from an answer.
 func (p *piece) decode(r *protocol.Reader) error {
 	v := p.read.Variable
 	r.Uint() // the version
@@ -213,7 +214,7 @@ func (p *piece) decode(r *protocol.Reader) error {
 	return nil
 }
 
-// updates gives changes to the servers.
+// updates divides changes among the servers.
 func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, error) {
 	out := make([][]protocol.Update, len(c.links))
 	for i := range changes {
@@ -265,7 +266,7 @@ func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, erro
 	return out, nil
 }
 
-// rowsOf returns some rows, in place where they lie one after another.
+// rowsOf returns some rows, without copying if they are contiguous.
 func rowsOf(values []float32, places []int32, width int) []float32 {
 	n := len(places)
 	if n == 0 {
@@ -309,7 +310,7 @@ func (c *client) slots(ctx context.Context, v *parameters.Variable, names []stri
 	return out, steps, nil
 }
 
-// setSlots gives a variable the state of an optimizer. term is the coordinator's.
+// setSlots sets the optimizer's state for a variable. term is the coordinator's.
 func (c *client) setSlots(ctx context.Context, term uint64, v *parameters.Variable, slots map[string][]float32, steps uint64) error {
 	names, err := c.slotNames(ctx, v)
 	if err != nil {
@@ -344,7 +345,7 @@ func (c *client) slotNames(ctx context.Context, v *parameters.Variable) ([]strin
 	return nil, fmt.Errorf("parameterserver: variable %s is not on the servers any more", v.Name)
 }
 
-// note returns a note. Notes lie on the first server.
+// note returns a note. Notes are kept on the first server.
 func (c *client) note(ctx context.Context, key string) ([]byte, error) {
 	var w protocol.Writer
 	w.String(key)
@@ -359,7 +360,7 @@ func (c *client) note(ctx context.Context, key string) ([]byte, error) {
 	return b, r.End()
 }
 
-// meet waits until all servers answer, and returns the greatest term.
+// meet waits until all servers answer, and returns the largest term.
 func (c *client) meet(ctx context.Context, patience time.Duration) (uint64, error) {
 	all, err := c.survey(ctx, patience)
 	if err != nil {
@@ -380,7 +381,7 @@ func (c *client) meet(ctx context.Context, patience time.Duration) (uint64, erro
 	return most, nil
 }
 
-// survey lists what all servers have.
+// survey lists what all servers hold.
 func (c *client) survey(ctx context.Context, patience time.Duration) ([]listing, error) {
 	all := make([]listing, len(c.links))
 	err := c.each(c.all(), func(server int) (err error) {

@@ -40,7 +40,7 @@ const (
 	socketBuffer = 512 << 10
 )
 
-// message is what travels: bytes as they are.
+// message is a sequence of bytes that is sent unchanged.
 type message struct{ data []byte }
 
 type codec struct{}
@@ -71,7 +71,7 @@ func (s *settings) speaks() int {
 	return protocol.Version
 }
 
-// credentials returns how connections are made, as server and as client.
+// credentials returns the credentials of connections, as server and as client.
 func (s *settings) credentials() (server, client credentials.TransportCredentials, err error) {
 	if err := s.checkSecurity(); err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (s *settings) newServer() (*grpc.Server, error) {
 		experimental.BufferPool(recycle.Buffers)), nil
 }
 
-// listen opens the port of this process, for which one that was started again may have to wait.
+// listen opens the port of this process. A restarted process may have to wait for it.
 func (s *settings) listen(ctx context.Context, address string) (net.Listener, error) {
 	if s.Listener != nil {
 		return &patient{Listener: s.Listener, s: s}, nil
@@ -106,15 +106,15 @@ func (s *settings) listen(ctx context.Context, address string) (net.Listener, er
 	return &patient{Listener: l, s: s}, nil
 }
 
-// opened is a connection, and since when it is open; or why this process cannot open one.
+// opened is a connection and the time it was opened, or the reason why this process cannot open one.
 type opened struct {
 	net.Conn
 	since  time.Time
 	scarce error
 }
 
-// dial makes a connection; alien is set where somebody without the job's secret is there, and made, if it is not nil,
-// to what the network gives.
+// dial makes a connection. It sets alien if a process without the job's secret is at that address, and made, if it is
+// not nil, to the network connection.
 func (s *settings) dial(to cluster.Member, alien *atomic.Bool, made *atomic.Pointer[opened]) (*grpc.ClientConn, error) {
 	_, creds, err := s.credentials()
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *settings) dial(to cluster.Member, alien *atomic.Bool, made *atomic.Poin
 			MinConnectTimeout: 2 * time.Second}))
 }
 
-// introduce adds to a call who is calling.
+// introduce adds the caller's identity to a call.
 func (s *settings) introduce(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, keyJob, strconv.FormatUint(s.job, 16), keyVersion, strconv.Itoa(s.speaks()))
 }
@@ -161,7 +161,7 @@ func (s *settings) recognize(ctx context.Context) error {
 	return nil
 }
 
-// ServerError tells that a parameter server is lost.
+// ServerError says that a parameter server is lost.
 type ServerError struct {
 	Task    string // "ps:1"
 	Address string
@@ -180,8 +180,8 @@ func (e *ServerError) Error() string {
 	return fmt.Sprintf("parameterserver: %s at %s has not answered for %v: %v; start it again with the same Directory, then the job goes on%s", e.Task, e.Address, e.Silent.Round(time.Millisecond), e.Err, e.late)
 }
 
-// Unwrap returns what the last attempt gave.
+// Unwrap returns the error of the last attempt.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// ErrStateLost tells that a server came back without its variables.
+// ErrStateLost says that a server came back without its variables.
 var ErrStateLost = errors.New("it was started again without its variables; set Options.Directory so that servers keep them, or start the whole job again from a checkpoint")

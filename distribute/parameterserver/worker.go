@@ -105,16 +105,16 @@ func (w *worker) waitOver(ctx context.Context) error {
 	}
 }
 
-// overEvery is how often a worker without a coordinator looks whether the job is over.
+// overEvery is the time between checks by a worker without a coordinator whether the job is over.
 const overEvery = 200 * time.Millisecond
 
-// askEvery is how often it asks the servers.
+// askEvery is the time between its questions to the servers.
 const askEvery = time.Second
 
 // over reports whether the program that has started this worker says that the job is over.
 func (s *settings) over() bool { return s.task.Type == cluster.Worker && supervisor.Over() }
 
-// neighbours is how many workers there are on the host of this one, itself included.
+// neighbours is the number of workers on this host, including this one.
 func (s *settings) neighbours() int {
 	all := make([]string, len(s.workers))
 	for i, m := range s.workers {
@@ -218,8 +218,8 @@ func (v *visit) send(b []byte) error {
 	return v.stream.SendMsg(&message{b})
 }
 
-// beat sends signs of life. Where none of the coordinator has come for two deadlines, its host is gone, or what it
-// sends is lost: it may come anew.
+// beat sends heartbeats. If none from the coordinator has arrived for two deadlines, its host is gone or its messages
+// are lost; it may connect again.
 func (v *visit) beat() {
 	ticker := time.NewTicker(v.s.beat())
 	defer ticker.Stop()
@@ -293,8 +293,8 @@ func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
 	v.answer(out.B)
 }
 
-// answer sends a result, together with those that come while another one is being sent. If it does not arrive, the
-// closure is sent again.
+// answer sends a result, together with others that arrive while one is being sent. If it is lost, the coordinator sends
+// the closure again.
 func (v *visit) answer(result []byte) {
 	v.results.Lock()
 	v.waiting = append(v.waiting, result...)
@@ -343,7 +343,7 @@ func protect(ctx context.Context, f parameters.Function, c *parameters.Closure) 
 	return f(ctx, c)
 }
 
-// function returns what is registered under a name. The program of this worker may come to it later.
+// function returns the function registered under a name. This worker's program may register it later.
 func (v *visit) function(name string) (parameters.Function, error) {
 	registered := func() parameters.Function {
 		v.mu.Lock()
