@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// DeviceOrder says how replicas follow each other on the mesh.
+// DeviceOrder is the order of replicas on the mesh.
 type DeviceOrder int
 
 // Orders of devices.
@@ -18,23 +18,23 @@ const (
 
 // AssignmentOptions configure [AssignDevices]. The zero value is one replica on one core.
 type AssignmentOptions struct {
-	// ComputationShape is the block of cores of one replica; nil is one core.
+	// ComputationShape is the shape of the block of cores of one replica; nil means one core.
 	ComputationShape []int
-	// ComputationStride is the distance between these cores along each axis; nil is 1.
+	// ComputationStride is the distance between these cores along each axis; nil means 1.
 	ComputationStride []int
-	// Replicas is the number of replicas; 0 is 1.
+	// Replicas is the number of replicas; 0 means 1.
 	Replicas int
 	Order    DeviceOrder
 }
 
-// DeviceAssignment says which core of a topology each logical core of each replica is:
+// DeviceAssignment maps each logical core of each replica to a core of a topology:
 // tf.tpu.experimental.DeviceAssignment.
 type DeviceAssignment struct {
 	topology *Topology
 	cores    [][]Coordinates // by replica and logical core
 }
 
-// NewDeviceAssignment makes an assignment by hand: the coordinates of each logical core of each replica.
+// NewDeviceAssignment makes an assignment from explicit coordinates of each logical core of each replica.
 func NewDeviceAssignment(t *Topology, cores [][]Coordinates) (*DeviceAssignment, error) {
 	if t == nil {
 		return nil, fmt.Errorf("tpu: a device assignment needs a topology; InitializeSystem returns one")
@@ -102,7 +102,7 @@ func AssignDevices(t *Topology, o AssignmentOptions) (*DeviceAssignment, error) 
 	return &DeviceAssignment{t, b.meshed()}, nil
 }
 
-// perAxis reads a list of four positive numbers; nil is ones.
+// perAxis reads a list of four positive numbers; nil means all ones.
 func perAxis(what string, list []int) (Coordinates, error) {
 	if list == nil {
 		return Coordinates{1, 1, 1, 1}, nil
@@ -141,8 +141,8 @@ func (b *block) fit() error {
 	return nil
 }
 
-// arrange chooses how many replicas lie along each axis, as close to a cube as possible. Short axes come first, as they
-// leave the least choice, and among equals the cores of a chip before its x, y and z.
+// arrange chooses the number of replicas along each axis, as close to a cube as possible. It handles short axes first,
+// because they leave the least choice; among equal axes, the cores of a chip come before x, y and z.
 func (b *block) arrange() {
 	axes := []int{3, 0, 1, 2}
 	slices.SortStableFunc(axes, func(i, j int) int { return b.counts[i] - b.counts[j] })
@@ -199,7 +199,7 @@ func (b *block) ringed() [][]Coordinates {
 	return all
 }
 
-// assignPresent assigns the cores that are there, in the order of the tasks, where some are missing.
+// assignPresent assigns the existing cores in the order of the tasks, if some cores of the mesh are missing.
 func assignPresent(t *Topology, b block) (*DeviceAssignment, error) {
 	each := product(b.shape)
 	if product(b.stride) != 1 || b.replicas*each > t.NumTasks()*t.NumTPUsPerTask() {
@@ -213,7 +213,7 @@ func assignPresent(t *Topology, b block) (*DeviceAssignment, error) {
 	return &DeviceAssignment{t, all}, nil
 }
 
-// Topology is what the cores are assigned of.
+// Topology is the topology to which the cores belong.
 func (a *DeviceAssignment) Topology() *Topology { return a.topology }
 
 // NumReplicas is the number of replicas.
@@ -222,7 +222,7 @@ func (a *DeviceAssignment) NumReplicas() int { return len(a.cores) }
 // NumCoresPerReplica is the number of logical cores of each replica.
 func (a *DeviceAssignment) NumCoresPerReplica() int { return len(a.cores[0]) }
 
-// Coordinates is where a logical core of a replica lies.
+// Coordinates returns the coordinates of a logical core of a replica.
 func (a *DeviceAssignment) Coordinates(replica, logicalCore int) (Coordinates, error) {
 	if replica < 0 || replica >= a.NumReplicas() || logicalCore < 0 || logicalCore >= a.NumCoresPerReplica() {
 		return Coordinates{}, fmt.Errorf("tpu: there is no logical core %d of replica %d; the assignment has %d replicas with %d cores each", logicalCore, replica, a.NumReplicas(), a.NumCoresPerReplica())

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// system is the hosts of a TPU that were joined, in this process.
+// system is this process's view of the joined hosts of a TPU.
 type system struct {
 	hosts     *cluster.Spec
 	task      cluster.Task
@@ -23,13 +23,13 @@ type system struct {
 	err       error // why they are not joined
 }
 
-// systems are those of this process, by kind of device: devices are opened once.
+// systems are the systems of this process by kind of device, because devices can be opened only once.
 var systems struct {
 	sync.Mutex
 	of map[string]*system
 }
 
-// join brings the hosts of a TPU together; nil where it has one.
+// join connects the hosts of a TPU; it returns nil if there is only one.
 func join(ctx context.Context, o SystemOptions, spec *cluster.Spec, task cluster.Task) (*system, error) {
 	if spec == nil {
 		return nil, nil

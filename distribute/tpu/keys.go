@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// keys is a store of keys that all hosts of a group share. They tell each other what they have put in rounds, in which
-// all take part until all are connected: so a lost host ends every wait with the group's error.
+// keys is a key-value store that all hosts of a group share. In rounds they tell each other what they have put. All
+// take part in the rounds until all are connected, so a lost host ends every wait with the group's error.
 type keys struct {
 	mu      sync.Mutex
 	values  map[string][]byte
@@ -35,7 +35,7 @@ func newKeys() *keys {
 // errParted ends waits when the hosts have connected.
 var errParted = errors.New("tpu: the hosts have connected, and tell each other no more keys")
 
-// lateError says that a key did not come in time.
+// lateError says that a key did not arrive in time.
 type lateError struct{ error }
 
 func (lateError) Timeout() bool { return true }
@@ -87,7 +87,7 @@ func (k *keys) Put(key string, value []byte) error {
 	return nil
 }
 
-// set takes a value in. The caller holds mu.
+// set stores a value. The caller holds mu.
 func (k *keys) set(key string, value []byte) {
 	k.values[key] = value
 	close(k.changed)
@@ -101,7 +101,7 @@ func (k *keys) wake() {
 	}
 }
 
-// end makes whoever waits stop.
+// end ends all waits.
 func (k *keys) end(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,8 +115,8 @@ func (k *keys) end(err error) {
 // pace is the longest pause between two rounds.
 const pace = 10 * time.Millisecond
 
-// serve makes rounds until all hosts have connected, or one has failed; connected is closed when this one has, with its
-// error in failed. behind are the ranks of those that have not connected.
+// serve makes rounds until all hosts have connected, or one has failed. connected is closed when this host has
+// connected or failed, with its error in failed. behind are the ranks of hosts that have not connected.
 func (k *keys) serve(ctx context.Context, g distribute.WorkerGroup, connected <-chan struct{}, failed *error) (behind []int, err error) {
 	defer func() {
 		if err != nil {
@@ -186,7 +186,7 @@ func (k *keys) take(entries []entry) {
 	}
 }
 
-// round is what a host tells the others.
+// round is what a host tells the others in a round.
 type round struct {
 	done    bool
 	failure string // why it could not connect; "": nothing is wrong

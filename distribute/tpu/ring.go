@@ -1,7 +1,7 @@
 package tpu
 
-// ring orders the chips of a mesh so that each is beside the one before and the last beside the first. Axes of odd
-// length have no such order; there the chips follow row by row.
+// ring orders the chips of a mesh so that each is next to the previous one, and the last is next to the first. If axes
+// have odd lengths, there is no such order, and the chips follow row by row.
 func ring(x, y, z int) [][3]int {
 	odd := func(n int) bool { return n > 1 && n%2 != 0 }
 	var all [][3]int
@@ -22,7 +22,8 @@ func ring(x, y, z int) [][3]int {
 	case x == 1:
 		return append([][3]int{{}}, open(y, z, func(i, j int) [3]int { return [3]int{0, i, j} })...)
 	}
-	// Planes are walked alternately forwards and backwards; the corner left out in each leads back.
+	// The planes are traversed alternately forwards and backwards; the corner that is left out in each plane leads
+	// back.
 	all = append(all, [3]int{})
 	for k := range z {
 		plane := open(x, y, func(i, j int) [3]int { return [3]int{i, j, k} })
@@ -40,8 +41,8 @@ func ring(x, y, z int) [][3]int {
 	return all
 }
 
-// open is a ring through a plane of even lengths, without its corner (0, 0): rows to and fro beside the first column,
-// which leads back.
+// open returns a ring through a plane of even lengths, without its corner (0, 0): back and forth along the rows, except
+// for the first column, which leads back.
 func open(width, height int, at func(i, j int) [3]int) [][3]int {
 	var all [][3]int
 	for j := 0; j < height; j += 2 {

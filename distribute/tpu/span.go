@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// spans reports whether every replica has cores of all hosts, and is an error where some have cores of several hosts
+// spans reports whether every replica has cores of all hosts. It is an error if a replica has cores of several hosts
 // but not of all.
 func (a *DeviceAssignment) spans() (bool, error) {
 	spanning := 0
@@ -56,14 +56,14 @@ func (s *system) span(cores []int) *kernels.MeshSpan {
 type MeshOptions struct {
 	// Topology is what InitializeSystem returned.
 	Topology *Topology
-	// Shape has the number of cores along each axis of the mesh. The cores lie in it in row-major order, host by host.
+	// Shape is the number of cores along each axis of the mesh. The cores are in row-major order, host by host.
 	Shape []int
 	// Layouts says how the inputs of a program are divided over the mesh; see [kernels.MeshOptions].
 	Layouts func(p *ir.Program) ([][]int, error)
 }
 
-// NewMeshStrategy makes a strategy of one replica on all cores of all hosts, between which XLA divides its programs and
-// arrays. It is what package keras/distribution makes its strategies for a TPU of; most programs use those.
+// NewMeshStrategy creates a strategy of one replica on all cores of all hosts; XLA divides its programs and arrays over
+// them. Package keras/distribution builds its strategies for a TPU on it; most programs use those.
 func NewMeshStrategy(o MeshOptions) (*Strategy, error) {
 	t := o.Topology
 	switch {

@@ -15,27 +15,29 @@ import (
 
 // Options configure [NewStrategy]. The zero value takes every core of the TPU of this machine.
 type Options struct {
-	// Resolver says where the TPU is; nil is the TPU of this machine.
+	// Resolver says where the TPU is; nil means the TPU of this machine.
 	Resolver cluster.Resolver
-	// Topology is what InitializeSystem returned; nil initializes.
+	// Topology is what InitializeSystem returned; nil calls InitializeSystem.
 	Topology *Topology
-	// DeviceKind is that of [SystemOptions], where Topology is nil.
+	// DeviceKind is that of [SystemOptions], if Topology is nil.
 	DeviceKind string
-	// DeviceAssignment says which core each replica is on; nil takes all, in the order of their numbers.
+	// DeviceAssignment says which core each replica is on; nil means one replica on every core, in the order of their
+	// numbers.
 	DeviceAssignment *DeviceAssignment
 	// SPMDPartitioning (experimental_spmd_xla_partitioning) lets a replica have several cores: XLA divides its program
-	// over them, as SplitToLogicalDevices and ReplicateToLogicalDevices of the strategy say of its tensors, and copies
-	// what they say nothing of. It needs devices of a PJRT plugin. On a TPU of several hosts each replica has cores of
-	// one host, or all replicas have cores of every host. In the latter case all hosts compute each replica together:
-	// they read the same data and make the same calls, and each holds the parts on its own cores.
+	// over them, as SplitToLogicalDevices and ReplicateToLogicalDevices of the strategy say for its tensors, and
+	// replicates tensors for which they say nothing. It needs devices of a PJRT plugin. On a TPU of several hosts each
+	// replica has cores of one host, or all replicas have cores of every host. In the latter case all hosts compute
+	// each replica together: they read the same data and make the same calls, and each holds the parts on its own
+	// cores.
 	SPMDPartitioning bool
 	// SameRandomNumbers makes all replicas draw the same random numbers.
 	SameRandomNumbers bool
 }
 
 // Strategy is tf.distribute.TPUStrategy: one replica on each core of all hosts, synchronous, all in one compiled
-// program. What a model or a loop does under it is what it does under a mirrored strategy; N replicas compute what one
-// computes on the joined batch.
+// program. Models and loops behave as under a mirrored strategy; N replicas compute what one computes on the joined
+// batch.
 type Strategy struct {
 	distribute.Strategy
 	resolver   cluster.Resolver
@@ -43,8 +45,8 @@ type Strategy struct {
 	spmd       bool // the cores of a replica are a mesh of one axis
 }
 
-// NewStrategy makes the strategy. Replicas of several cores need [Options].SPMDPartitioning; layouts of variables over
-// several devices are those of keras/distribution.
+// NewStrategy creates the strategy. Replicas of several cores need [Options].SPMDPartitioning; for layouts of variables
+// over several devices use keras/distribution.
 func NewStrategy(ctx context.Context, o Options) (*Strategy, error) {
 	if o.DeviceAssignment != nil && o.Topology == nil {
 		o.Topology = o.DeviceAssignment.topology
@@ -111,8 +113,8 @@ func over(devices []kernels.Device, group distribute.WorkerGroup, spans, sameRan
 	return s, err
 }
 
-// byHost numbers replicas host by host, as a strategy over several processes does. Each host needs as many, with cores
-// of its own.
+// byHost numbers replicas host by host, as a strategy over several processes does. Each host needs the same number of
+// replicas, on its own cores.
 func byHost(a *DeviceAssignment, t *Topology) (*DeviceAssignment, error) {
 	hosts := make([][][]Coordinates, t.NumTasks())
 	for i, cores := range a.cores {
@@ -130,7 +132,8 @@ func byHost(a *DeviceAssignment, t *Topology) (*DeviceAssignment, error) {
 	return &DeviceAssignment{a.topology, slices.Concat(hosts...)}, nil
 }
 
-// places are the devices of the replicas that this host has, or has a part of: cores, or meshes of several cores each.
+// places returns the devices of the replicas that are on this host, wholly or in part: cores, or meshes of several
+// cores each.
 func places(a *DeviceAssignment, spans bool, shape []int, layouts func(p *ir.Program) ([][]int, error)) ([]kernels.Device, error) {
 	t := a.topology
 	var devices []kernels.Device
@@ -184,11 +187,11 @@ func everyCore(t *Topology) *DeviceAssignment {
 	return a
 }
 
-// ClusterResolver is the resolver that the strategy was made with; nil where there was none.
+// ClusterResolver is the resolver with which the strategy was created; nil if there was none.
 func (s *Strategy) ClusterResolver() cluster.Resolver { return s.resolver }
 
-// Close leaves a TPU of several hosts: the others learn that this one is gone, and cannot go on. With one host it does
-// nothing.
+// Close leaves a TPU with several hosts: the others learn that this one is gone, and cannot continue. With one host it
+// does nothing.
 func (s *Strategy) Close() error {
 	if g := s.Placement().Hosts; g != nil {
 		return g.Close()
@@ -199,7 +202,7 @@ func (s *Strategy) Close() error {
 	return nil
 }
 
-// Rank is the number of this process among the hosts of the TPU; 0 where there is one.
+// Rank is the number of this process among the hosts of the TPU; 0 if there is only one.
 func (s *Strategy) Rank() int {
 	if g := s.Placement().Hosts; g != nil {
 		return g.Rank()
@@ -216,12 +219,12 @@ func (s *Strategy) IsChief() bool { return s.Extended().ShouldCheckpoint() }
 // DeviceAssignment says which core each replica is on. On a TPU of several hosts replicas are numbered host by host.
 func (s *Strategy) DeviceAssignment() *DeviceAssignment { return s.assignment }
 
-// Topology has the places of the cores.
+// Topology describes the positions of the cores.
 func (s *Strategy) Topology() *Topology { return s.assignment.topology }
 
-// AssignToLogicalDevice is where TensorFlow places a tensor on one of the cores of a replica
-// (experimental_assign_to_logical_device). The tensor stays where it is, which changes no number; a core that a replica
-// does not have is an error.
+// AssignToLogicalDevice corresponds to experimental_assign_to_logical_device, with which TensorFlow places a tensor on
+// one of the cores of a replica. Here the tensor stays where it is, which does not change any result. A core that the
+// replica does not have is an error.
 func (s *Strategy) AssignToLogicalDevice(x *ops.Tensor, logicalCore int) *ops.Tensor {
 	if n := s.assignment.NumCoresPerReplica(); logicalCore < 0 || logicalCore >= n {
 		ops.Failf(x.Graph(), "AssignToLogicalDevice: logical core %d; a replica has %d, counted from 0", logicalCore, n)
@@ -229,8 +232,9 @@ func (s *Strategy) AssignToLogicalDevice(x *ops.Tensor, logicalCore int) *ops.Te
 	return x
 }
 
-// SplitToLogicalDevices cuts a tensor over the cores of a replica (experimental_split_to_logical_devices): along axis i
-// in partitions[i] parts. Their product must be the number of cores of a replica, and one axis may be cut.
+// SplitToLogicalDevices splits a tensor over the cores of a replica (experimental_split_to_logical_devices): axis i
+// into partitions[i] parts. The product of partitions must be the number of cores of a replica, and only one axis may
+// be split.
 func (s *Strategy) SplitToLogicalDevices(x *ops.Tensor, partitions ...int) *ops.Tensor {
 	if len(partitions) != x.Rank() {
 		ops.Failf(x.Graph(), "SplitToLogicalDevices: received %d numbers of parts; expected %d, one for each axis of %v", len(partitions), x.Rank(), x.Shape())

@@ -15,27 +15,27 @@ const Kind = "tpu"
 
 // SystemOptions configure [InitializeSystem]. The zero value is the TPU of this machine.
 type SystemOptions struct {
-	// Resolver says where the TPU is; nil is the TPU of this machine.
+	// Resolver says where the TPU is; nil means the TPU of this machine.
 	Resolver cluster.Resolver
-	// DeviceKind is the kind of the devices; "" is "tpu". With "xla" the cores are the devices of another PJRT plugin,
-	// with "cpu" logical ones of the CPU, for trying a program out.
+	// DeviceKind is the kind of the devices; "" means "tpu". With "xla" the cores are the devices of another PJRT
+	// plugin, with "cpu" logical devices of the CPU, for trying a program out.
 	DeviceKind string
-	// Cores is how many logical devices of "cpu" there are; 0 is 1. Other kinds count their own.
+	// Cores is the number of logical devices if DeviceKind is "cpu"; 0 means 1. Other kinds report their own number.
 	Cores int
-	// Join connects the hosts of a TPU of several, of which this process is the given task: multiworker.JoinHosts makes
-	// one. It is not called for a TPU of one host.
+	// Join connects the hosts of a TPU with several hosts, of which this process is the given task;
+	// multiworker.JoinHosts returns such a function. It is not called for a TPU with one host.
 	Join func(ctx context.Context, hosts *cluster.Spec, own cluster.Task) (distribute.WorkerGroup, error)
 }
 
 // ConnectToCluster finds out which hosts the TPU has and which of them this process is on:
-// tf.config.experimental_connect_to_cluster. There is no server to connect to; the program runs on the TPU's hosts, and
-// [InitializeSystem] brings them together.
+// tf.config.experimental_connect_to_cluster. There is no server to connect to: the program runs on the TPU's hosts, and
+// [InitializeSystem] connects them.
 func ConnectToCluster(_ context.Context, resolver cluster.Resolver) error {
 	_, _, err := hostsOf(resolver)
 	return err
 }
 
-// hostsOf resolves the hosts of the TPU; there are none where it is that of this machine.
+// hostsOf resolves the hosts of the TPU; there are none if it is the TPU of this machine.
 func hostsOf(resolver cluster.Resolver) (*cluster.Spec, cluster.Task, error) {
 	if resolver == nil {
 		return nil, cluster.Unknown, errors.New("tpu: the resolver is nil; use &cluster.TPU{}")
@@ -47,13 +47,13 @@ func hostsOf(resolver cluster.Resolver) (*cluster.Spec, cluster.Task, error) {
 	return cluster.Resolve(resolver)
 }
 
-// InitializeSystem opens the TPU and returns the places of its cores: tf.tpu.experimental.initialize_tpu_system.
-// Opening a device takes hold of it for this process. It can be called again; what is open stays open. The end of ctx
-// ends the waiting.
+// InitializeSystem opens the TPU and returns the positions of its cores: tf.tpu.experimental.initialize_tpu_system. An
+// open device belongs to this process alone. It can be called again; open devices stay open. The end of ctx ends the
+// wait.
 //
 // If the TPU has several hosts, the program runs on all of them, and all call this: they join each other
-// ([SystemOptions].Join) and open the devices together. A host that does not come, that cannot open its devices, or
-// that is lost meanwhile is an error on all, which names it. The processes are started anew then.
+// ([SystemOptions].Join) and open the devices together. If a host does not join, cannot open its devices, or is lost
+// meanwhile, all hosts return an error that names it; then restart all processes.
 func InitializeSystem(ctx context.Context, o SystemOptions) (*Topology, error) {
 	if o.DeviceKind == "" {
 		o.DeviceKind = Kind
@@ -91,7 +91,7 @@ func within[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}
 }
 
-// survey opens the devices and finds out where they are.
+// survey opens the devices and determines their positions.
 func survey(o SystemOptions, own *system) (*Topology, error) {
 	kind := o.DeviceKind
 	if o.Cores != 0 && kind != "cpu" || o.Cores < 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Coordinates are the place of a core: x, y and z of its chip, and its number on the chip.
+// Coordinates are the position of a core: x, y and z of its chip, and its number on the chip.
 type Coordinates [4]int
 
 // Topology is the mesh of a TPU's cores: tf.tpu.experimental.Topology.
@@ -21,11 +21,11 @@ type Topology struct {
 	system  *system
 }
 
-// place is which device of which task lies at some coordinates.
+// place is the task and the device at some coordinates.
 type place struct{ task, device int }
 
 // NewTopology describes a mesh of the given shape, in cores. devices has the coordinates of each device of each task;
-// all tasks have equally many.
+// all tasks have the same number of devices.
 func NewTopology(meshShape Coordinates, devices [][]Coordinates) (*Topology, error) {
 	if slices.Min(meshShape[:]) < 1 {
 		return nil, fmt.Errorf("tpu: the mesh shape is %v; expected four positive numbers, (x, y, z, cores on a chip)", meshShape)
@@ -50,8 +50,8 @@ func NewTopology(meshShape Coordinates, devices [][]Coordinates) (*Topology, err
 	return t, nil
 }
 
-// topologyOf brings what a backend says of its cores into a mesh. Cores without coordinates lie in a row. Tasks are the
-// hosts by their ranks; where there is one host, by the numbers that the backend gives them.
+// topologyOf arranges the cores that a backend reports in a mesh. Cores without coordinates form a row. Tasks are
+// hosts, numbered by their ranks or, if there is only one host, by the backend's numbers.
 func topologyOf(kind string, cores []kernels.Core, own *system) (*Topology, error) {
 	var devices [][]Coordinates
 	var order [][]int // numbers of the devices
@@ -132,7 +132,7 @@ func (t *Topology) NumTPUsPerTask() int {
 	return len(t.devices[0])
 }
 
-// DeviceCoordinates is where a device of a task lies.
+// DeviceCoordinates returns the coordinates of a device of a task.
 func (t *Topology) DeviceCoordinates(task, device int) (Coordinates, error) {
 	if task < 0 || task >= t.NumTasks() || device < 0 || device >= t.NumTPUsPerTask() {
 		return Coordinates{}, fmt.Errorf("tpu: there is no device %d of task %d; the topology has %d tasks with %d devices each", device, task, t.NumTasks(), t.NumTPUsPerTask())
@@ -140,7 +140,7 @@ func (t *Topology) DeviceCoordinates(task, device int) (Coordinates, error) {
 	return t.devices[task][device], nil
 }
 
-// MissingDevices lists the places of the mesh without a device.
+// MissingDevices lists the positions of the mesh without a device.
 func (t *Topology) MissingDevices() []Coordinates {
 	var missing []Coordinates
 	for x := range t.mesh[0] {
@@ -157,7 +157,7 @@ func (t *Topology) MissingDevices() []Coordinates {
 	return missing
 }
 
-// DeviceAt is the task whose device lies at the coordinates, and the number of the device there.
+// DeviceAt returns the task whose device is at the coordinates, and the number of that device in the task.
 func (t *Topology) DeviceAt(c Coordinates) (task, device int, err error) {
 	p, ok := t.at[c]
 	if !ok {
@@ -166,11 +166,10 @@ func (t *Topology) DeviceAt(c Coordinates) (task, device int, err error) {
 	return p.task, p.device, nil
 }
 
-// DeviceKind is the kind of the devices that the cores are in this program, "tpu"; "" for a topology that was made by
-// hand.
+// DeviceKind is the kind of the devices in this program, "tpu"; "" for a topology from NewTopology.
 func (t *Topology) DeviceKind() string { return t.kind }
 
-// String gives the shape and the number of hosts.
+// String returns the shape and the number of hosts.
 func (t *Topology) String() string {
 	return fmt.Sprintf("mesh %v of %d tasks with %d devices each", t.mesh, t.NumTasks(), t.NumTPUsPerTask())
 }
