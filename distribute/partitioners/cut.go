@@ -13,9 +13,9 @@ type Shard struct {
 	First, Rows int
 }
 
-// Cut asks a partitioner about a variable and returns its shards, in order: k = min(parts, rows) of them, of ⌊rows/k⌋
-// rows each and one more in each of the first rows mod k. Scalars, variables without rows and those of one part stay
-// whole, and so does everything without a partitioner. A partitioner that panics or whose answer makes no sense is an
+// Cut asks a partitioner about a variable and returns its shards, in order. There are k = min(parts, rows) shards of
+// ⌊rows/k⌋ rows each; the first rows mod k shards have one row more. Scalars, variables without rows, variables of one
+// part, and all variables if there is no partitioner stay whole. A panic or an invalid answer of the partitioner is an
 // error.
 func Cut(p Partitioner, name string, shape ir.Shape, elementBytes int) ([]Shard, error) {
 	if len(shape) == 0 {

@@ -20,7 +20,7 @@ type Partitioner interface {
 	Partition(shape ir.Shape, elementBytes int) ([]int, error)
 }
 
-// Func is a function that is a Partitioner.
+// Func adapts a function to a Partitioner.
 type Func func(shape ir.Shape, elementBytes int) ([]int, error)
 
 // Partition calls the function.
@@ -31,7 +31,7 @@ func (f Func) Partition(shape ir.Shape, elementBytes int) ([]int, error) {
 	return f(shape, elementBytes)
 }
 
-// FixedShards cuts every variable into the same number of shards, or into one for each row where it has fewer rows.
+// FixedShards cuts every variable into the same number of shards, or into one shard per row if it has fewer rows.
 type FixedShards struct {
 	Shards int
 	Axis   int // that is cut; negative numbers count from the end. Strategies take 0 only
@@ -47,7 +47,7 @@ func (p FixedShards) Partition(shape ir.Shape, _ int) ([]int, error) {
 	return parts, nil
 }
 
-// MinSize cuts a variable into as many shards as keep each at MinShardBytes or more (but for rounding), at most
+// MinSize cuts a variable into as many shards as possible with at least MinShardBytes each (up to rounding), at most
 // MaxShards:
 //
 //	parts = min(⌈bytes / MinShardBytes⌉, MaxShards, rows)
@@ -78,8 +78,8 @@ func (p MinSize) Partition(shape ir.Shape, elementBytes int) ([]int, error) {
 	return parts, nil
 }
 
-// MaxSize cuts a variable into the fewest shards of which none has more than MaxShardBytes, but at most MaxShards. A
-// shard has at least one row:
+// MaxSize cuts a variable into the fewest shards of at most MaxShardBytes each, but at most MaxShards. A shard has at
+// least one row:
 //
 //	parts = min(⌈rows / max(⌊MaxShardBytes / bytes of a row⌋, 1)⌉, MaxShards)
 type MaxSize struct {

@@ -3,11 +3,11 @@ package partitioners
 // Placement chooses the parameter server of each shard, in the order in which shards are made. It is used by one
 // goroutine at a time.
 type Placement interface {
-	// Place returns the number of the server, below servers, for a shard of so many bytes.
+	// Place returns the number of the server, from 0 to servers-1, for a shard of the given size in bytes.
 	Place(bytes, servers int) int
 }
 
-// RoundRobin gives the shards to the servers in turn: TensorFlow's rule and the default.
+// RoundRobin assigns shards to the servers in turn: TensorFlow's rule and the default.
 type RoundRobin struct{ next int }
 
 // Place implements [Placement].
@@ -17,7 +17,7 @@ func (p *RoundRobin) Place(_, servers int) int {
 	return at
 }
 
-// BySize gives each shard to the server that has the fewest bytes so far, the first of several.
+// BySize assigns each shard to the server with the fewest bytes so far, the first one in a tie.
 type BySize struct{ loads []int }
 
 // Place implements [Placement].

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// saved is what files say of a table beside its rows.
+// saved is what files contain about a table besides its rows.
 type saved struct {
 	Width   int             `json:"width"`
 	Text    bool            `json:"text"`
@@ -19,16 +19,16 @@ type saved struct {
 	Rates   [][2]float64    `json:"rates,omitempty"`
 }
 
-// Describe returns what a file keeps of the table beside its rows: how rows begin, how they are updated, and how often
-// they have been.
+// Describe returns what a file stores about the table besides its rows: how rows are initialized, how they are updated,
+// and how often they were updated.
 func (t *Table) Describe() ([]byte, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return json.Marshal(saved{t.spec.Width, t.spec.Text, t.spec.Init, t.spec.Rule, t.t.Version, t.t.Step, t.t.Rates().Pairs()})
 }
 
-// Restore makes the table what Describe has described, without rows. [Table.Put] with the state that is returned brings
-// these back.
+// Restore restores the table from the result of Describe, without rows. To restore the rows, call [Table.Put] with the
+// returned state.
 func (t *Table) Restore(description []byte) (parameters.TableState, error) {
 	var s saved
 	if err := json.Unmarshal(description, &s); err != nil {

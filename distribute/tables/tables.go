@@ -17,16 +17,16 @@ import (
 // Spill holds the rows of a table that are not in memory; see package distribute/tables/disk.
 type Spill = protocol.Spill
 
-// RegisterSpill names what opens a spill: an empty one in a folder of its own below directory, with about as much
-// memory.
+// RegisterSpill sets the function that opens an empty spill, in a new folder below directory, that uses about memory
+// bytes of memory.
 func RegisterSpill(open func(directory string, memory int) (Spill, error)) {
 	protocol.RegisterSpill(open)
 }
 
-// Stats reports how a table fares.
+// Stats are statistics of a table.
 type Stats = protocol.RowStats
 
-// ParsePolicy reads the name of a policy of eviction, "least_frequent" or "least_recent"; "" is the first.
+// ParsePolicy reads the name of an eviction policy, "least_frequent" or "least_recent"; "" means "least_frequent".
 func ParsePolicy(name string) (parameters.Policy, error) { return protocol.ParsePolicy(name) }
 
 // Spec describes a table.
@@ -70,15 +70,15 @@ func (s *Spec) open() (*protocol.Table, error) {
 		MaxAge: uint64(s.MaxAge), Policy: s.Policy}, protocol.Limits{TableMemory: s.MemoryBytes, SpillDirectory: s.Directory})
 }
 
-// Spec returns what the table is.
+// Spec returns the description of the table.
 func (t *Table) Spec() Spec {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.spec
 }
 
-// Lookup returns the rows of keys, which must be increasing, each once; see parameters.Distinct. A key without a row
-// has its first value; that makes no row.
+// Lookup returns the rows of keys, which must be strictly increasing; see parameters.Distinct. For a key without a row
+// it returns the row's initial value, without creating the row.
 func (t *Table) Lookup(keys []int64) ([]float32, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -88,8 +88,8 @@ func (t *Table) Lookup(keys []int64) ([]float32, error) {
 	return t.t.Read(nil, keys)
 }
 
-// Gradient updates the rows of keys, which must be increasing, each once, from their gradients. names are the texts of
-// the keys of a table with text keys, nil otherwise. Keys without a row get one.
+// Gradient updates the rows of keys, which must be strictly increasing, from their gradients. names are the texts of
+// the keys of a table with text keys, nil otherwise. It creates rows for keys that have none.
 func (t *Table) Gradient(rate float64, keys []int64, names []string, rows []float32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,14 +120,14 @@ func (t *Table) Rows() ([]parameters.Row, error) {
 	return all, err
 }
 
-// State is what the table has been through.
+// State returns the history of the table.
 func (t *Table) State() parameters.TableState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return parameters.TableState{Version: t.t.Version, Step: t.t.Step, Rates: t.t.Rates()}
 }
 
-// Put gives the table rows as another one had them; existing ones are replaced.
+// Put stores rows of another table in this one, replacing existing ones.
 func (t *Table) Put(of parameters.TableState, rows []parameters.Row) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +141,7 @@ func (t *Table) Clear() error {
 	return t.replace(t.spec, nil)
 }
 
-// SetRule sets how gradients update rows. If the state of the optimizer is that of another rule, it starts over.
+// SetRule sets how gradients update rows. If the optimizer's state belongs to another rule, it starts over.
 func (t *Table) SetRule(rule parameters.Rule) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,14 +191,14 @@ func move(to, from *protocol.Table) error {
 	return errors.Join(err, failed)
 }
 
-// Stats returns the numbers of the table.
+// Stats returns the statistics of the table.
 func (t *Table) Stats() Stats {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.t.RowStats()
 }
 
-// Close frees what the table has on disk. It must not be used any more.
+// Close frees the table's disk space. The table must not be used afterwards.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 // prefix begins the names of the folders of stores.
 const prefix = "gokeras-rows-"
 
-// grace is how old a folder must be before it can be taken for abandoned: a store that another process is just opening
-// has a folder already, and no lock yet.
+// grace is the age from which a folder can be considered abandoned: a store that another process is just opening
+// already has a folder, but no lock yet.
 var grace = time.Minute
 
-// owned are the stores that this process has open. The lock of a folder belongs to a process as a whole and says
-// nothing about them.
+// owned are the open stores of this process. File locks do not protect them, because a lock belongs to the process as a
+// whole.
 var owned struct {
 	sync.Mutex
 	stores []*rows
@@ -38,9 +38,9 @@ func disown(r *rows) {
 	owned.stores = slices.DeleteFunc(owned.stores, func(o *rows) bool { return o == r })
 }
 
-// removeAbandoned removes the folders of stores below a directory whose processes have ended without closing them:
-// nobody else would, and a server that is killed again and again would fill its disk. What cannot be read or removed is
-// left alone, since it is in nobody's way now.
+// removeAbandoned removes the folders of stores below a directory whose processes have ended without closing them.
+// Otherwise a server that is killed again and again would fill its disk. It skips folders that cannot be read or
+// removed, since they do no harm now.
 func removeAbandoned(directory string) {
 	if directory == "" {
 		directory = os.TempDir()
@@ -60,7 +60,7 @@ func removeAbandoned(directory string) {
 	}
 }
 
-// isOwned reports whether a folder is that of an open store of this process, by whatever path.
+// isOwned reports whether a folder belongs to an open store of this process, whatever its path.
 func isOwned(folder os.FileInfo) bool {
 	return slices.ContainsFunc(owned.stores, func(r *rows) bool {
 		info, err := os.Stat(r.folder)

@@ -7,8 +7,8 @@
 // the store makes a program several megabytes larger.
 //
 // The store extends memory and does not outlive the process: tables are restored from model files, and from snapshots
-// and logs of parameter servers. What a process that was killed left on disk is removed when the next store is opened
-// in the same directory.
+// and logs of parameter servers. Files that a killed process has left are removed when the next store is opened in the
+// same directory.
 //
 // [layers.Embedding]: https://pkg.go.dev/github.com/gokeras/gokeras/layers#Embedding
 package disk
@@ -36,7 +36,7 @@ type rows struct {
 	closed error
 }
 
-// least is the memory below which the store does not work well.
+// least is the smallest memory in bytes with which the store works well.
 const least = 2 << 20
 
 func open(directory string, memory int) (tables.Spill, error) {
