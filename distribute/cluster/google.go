@@ -288,7 +288,7 @@ func (r *TPU) TaskType() (string, error) {
 	return r.Job, nil
 }
 
-// TaskIndex returns the number of this host; 0 where only a list of addresses is known, without TPU_WORKER_ID.
+// TaskIndex returns the number of this host; 0 if only a list of addresses is known, without TPU_WORKER_ID.
 func (r *TPU) TaskIndex() (int, error) {
 	_, index, err := r.resolve()
 	return index, err
@@ -332,7 +332,7 @@ func (r *TPU) NumAccelerators() (map[string]int, error) {
 	return nil, fmt.Errorf("cluster: the accelerator type %q does not name a number of cores for %d hosts, as v3-32 does for 4", shorten(kind), max(len(addresses), 1))
 }
 
-// ParseTPUEndpoints reads a list of TPU hosts, "grpc://10.0.0.2:8470,10.0.0.3"; the port is 8470 where none is given.
+// ParseTPUEndpoints reads a list of TPU hosts, "grpc://10.0.0.2:8470,10.0.0.3"; the default port is 8470.
 func ParseTPUEndpoints(text string) ([]string, error) {
 	var addresses []string
 	for _, part := range strings.Split(text, ",") {

@@ -20,7 +20,7 @@ import (
 //
 //	KERAS_JOBS                                   worker=3,ps=1 (or KERAS_WORKERS: the number of workers)
 //	KERAS_SERVICE                                name of the headless service; default: the pod set's name
-//	POD_NAME, else HOSTNAME                      this pod's name, which says its place
+//	POD_NAME, else HOSTNAME                      this pod's name, which contains its index
 //	POD_NAMESPACE, else the service account's    namespace
 //	JOB_COMPLETION_INDEX                         this pod's index in an Indexed Job
 type Kubernetes struct {

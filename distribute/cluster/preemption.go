@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrPreempted is the cause of contexts that ended because the machine is about to be taken away.
+// ErrPreempted is the cause of contexts that ended because the machine is about to be preempted.
 var ErrPreempted = errors.New("cluster: the machine is about to be taken away")
 
 // UntilPreempted returns a context that ends, with the cause [ErrPreempted], when the metadata server announces that
-// the machine will be preempted, or stopped for maintenance of its host. Fit with such a context and the callback
-// BackupAndRestore makes a last backup where it stops; the next run resumes there. The server is asked every so often;
-// 0 is each second, as a machine has 30 seconds from the announcement on. An answer that does not come is asked for
-// again. The returned function ends the asking.
+// the machine will be preempted, or stopped for maintenance of its host. With such a context and the callback
+// BackupAndRestore, Fit makes a last backup when it stops, and the next run resumes there. The metadata server is
+// polled at the given interval; 0 means every second, since a machine has 30 seconds after the announcement. Failed
+// requests are repeated. The returned function ends the polling.
 func (m *Metadata) UntilPreempted(ctx context.Context, every time.Duration) (context.Context, context.CancelFunc) {
 	if every <= 0 {
 		every = time.Second
@@ -37,7 +37,7 @@ func (m *Metadata) UntilPreempted(ctx context.Context, every time.Duration) (con
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// leaves asks for the announcements.
+// leaves polls the metadata server once, and reports whether the machine will be preempted or stopped.
 func (m *Metadata) leaves(ctx context.Context) bool {
 	preempted, err := m.Get(ctx, "instance/preempted")
 	if err == nil && strings.TrimSpace(preempted) == "TRUE" {

@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// Resolver finds out the cluster and the place of this process in it.
+// Resolver determines the cluster and this process's task in it.
 type Resolver interface {
 	// Spec returns the cluster; an empty one means that the program runs alone.
 	Spec() (*Spec, error)
@@ -16,7 +16,7 @@ type Resolver interface {
 	TaskIndex() (int, error)
 	// RPCLayer returns the protocol prefix of addresses, such as "grpc", or "".
 	RPCLayer() (string, error)
-	// Environment returns a free text that names the surroundings, usually "".
+	// Environment returns a text that names the environment, usually "".
 	Environment() string
 	// Master returns the address at which a task is reached, [RPCLAYER://]HOST:PORT. Unknown parts of the task and an
 	// empty layer stand for the resolver's own.

@@ -58,7 +58,7 @@ func (r *Slurm) number(name string) (int, error) {
 	return n, nil
 }
 
-// allocation is what the environment and the fields of Slurm add up to.
+// allocation is the result of combining the environment with the fields of Slurm.
 type allocation struct {
 	spec        *Spec
 	task        Task
@@ -260,7 +260,7 @@ func (r *Slurm) NumAccelerators() (map[string]int, error) {
 var hostPart = regexp.MustCompile(`^([^,[\]]*)(\[([^\]]+)\])?$`)
 
 // ExpandHostlist expands Slurm's short form of a list of hosts: "n[1-2],m5,o[3-4,6]" is n1, n2, m5, o3, o4, o6. Leading
-// zeros are kept. Order stays, duplicates too.
+// zeros, order and duplicates are kept.
 func ExpandHostlist(text string) ([]string, error) {
 	var hosts []string
 	for _, part := range splitOutsideBrackets(text) {

@@ -170,7 +170,7 @@ func (s *Spec) String() string {
 }
 
 // MarshalJSON writes the form that TF_CONFIG has under "cluster": a list of addresses for each job, or a map from index
-// to address where the indices have holes, and an empty map for a job without tasks, as TensorFlow does.
+// to address if the indices have holes, and an empty map for a job without tasks, as TensorFlow does.
 func (s *Spec) MarshalJSON() ([]byte, error) {
 	out := make(map[string]any)
 	for _, job := range s.Jobs() {
@@ -243,7 +243,7 @@ func ParseSpec(value any) (*Spec, error) {
 	return NewSparseSpec(jobs)
 }
 
-// kindOf describes decoded JSON for an error message.
+// kindOf names the kind of a decoded JSON value for an error message.
 func kindOf(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -269,7 +269,7 @@ func shorten(text string) string {
 	return text
 }
 
-// decode reads one JSON value and names line and column where it goes wrong.
+// decode reads one JSON value; errors give line and column.
 func decode(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -25,7 +25,7 @@ type Task struct {
 	Index int    // among the tasks of that type; NoIndex when it is not known
 }
 
-// Unknown is the task of which nothing is known.
+// Unknown is the task whose type and index are unknown.
 var Unknown = Task{Index: NoIndex}
 
 // Known reports whether both type and index are known.
@@ -80,8 +80,8 @@ func Validate(s *Spec, t Task) error {
 	return nil
 }
 
-// IsChief reports whether t writes checkpoints and summaries: the chief, else worker 0 where there is no chief; an
-// evaluator is chief of its own.
+// IsChief reports whether t writes checkpoints and summaries: the chief or, if there is none, worker 0. An evaluator is
+// its own chief.
 func IsChief(s *Spec, t Task) (bool, error) {
 	if err := Validate(s, t); err != nil {
 		return false, err

@@ -2,7 +2,7 @@
 //
 // A step, from the end of the one before to its own end, has four phases:
 //
-//	input          until the batch is there: reading, preparing, and callbacks
+//	input          until the batch is ready: reading, preparing, and callbacks
 //	compute        the program of the step, without its collectives
 //	communication  collectives while data moves or is added up
 //	waiting        collectives while there is nothing to do until other workers come

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Traffic is what the groups of a worker did so far.
+// Traffic counts what the groups of a worker have done so far.
 type Traffic struct {
 	Generation     uint64        // of the group
 	Size           int           // workers in it
@@ -16,7 +16,7 @@ type Traffic struct {
 	Groups         int64         // groups that formed
 }
 
-// Source tells the traffic of a worker. It must answer at once, also while a collective is stuck.
+// Source reports the traffic of a worker. It must answer at once, even while a collective is stuck.
 type Source interface{ Traffic() Traffic }
 
 // Phases are the parts of the time of steps; see the package comment.
@@ -29,18 +29,18 @@ func (p Phases) plus(q Phases) Phases {
 	return Phases{p.Input + q.Input, p.Compute + q.Compute, p.Communication + q.Communication, p.Waiting + q.Waiting}
 }
 
-// Options say what a monitor is about.
+// Options configure [New].
 type Options struct {
 	// Task is the worker's name in all samples, such as "worker:1".
 	Task string
-	// Restarts is how often this worker was started again, as far as whoever starts it knows.
+	// Restarts is how often this worker was restarted, if its launcher knows.
 	Restarts int
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Monitor measures the steps of one worker. Its methods may be called from any goroutine; Begin and End alternately
-// from one.
+// Monitor measures the steps of one worker. Its methods may be called from any goroutine, but Begin and End
+// alternately, from one.
 type Monitor struct {
 	options Options
 
@@ -63,7 +63,7 @@ func New(o Options) *Monitor {
 	return &Monitor{options: o}
 }
 
-// Watch makes the monitor ask s about the traffic from now on. nil is a worker alone.
+// Watch makes the monitor get the traffic from s from now on; nil means a single worker.
 func (m *Monitor) Watch(s Source) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,14 +78,14 @@ func (m *Monitor) traffic() Traffic {
 	return m.source.Traffic()
 }
 
-// Start says that training starts or goes on now, after something that belongs to no step.
+// Start notes that training starts or continues now, after work that belongs to no step.
 func (m *Monitor) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mark, m.before, m.begun, m.input = m.options.Now(), m.traffic(), false, Phases{}
 }
 
-// Begin says that the input of the next step is there and that its program runs now.
+// Begin notes that the input of the next step is ready and its program starts now.
 func (m *Monitor) Begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +98,7 @@ func (m *Monitor) Begin() {
 	m.begun = true
 }
 
-// End says that the step has ended; steps is how many ran since Begin.
+// End notes that the step has ended; steps is the number of steps since Begin.
 func (m *Monitor) End(steps int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *Monitor) End(steps int) {
 	m.last = Phases{p.Input / n, p.Compute / n, p.Communication / n, p.Waiting / n}
 }
 
-// Record adds a step whose phases somebody else has measured.
+// Record adds a step whose phases were measured elsewhere.
 func (m *Monitor) Record(p Phases) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *Monitor) Record(p Phases) {
 	m.steps++
 }
 
-// pass returns what collectives took since the mark, and what is left of the time, and sets the mark.
+// pass returns the time spent in collectives since the mark, and the rest of the time, and moves the mark to now.
 func (m *Monitor) pass() (rest time.Duration, p Phases) {
 	now, t := m.options.Now(), m.traffic()
 	p.Waiting = max(t.Waiting-m.before.Waiting, 0)

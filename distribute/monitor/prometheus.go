@@ -57,7 +57,7 @@ func (m *Monitor) AppendText(b []byte) ([]byte, error) {
 
 var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// escape writes a label's value as the format wants it.
+// escape escapes a label's value.
 func escape(text string) string { return escaped.Replace(text) }
 
 // ServeHTTP answers GET and HEAD with the metrics, at every path.
@@ -76,18 +76,18 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // whoever asked may be gone
 }
 
-// Server answers questions for metrics until it is closed.
+// Server serves metrics until it is closed.
 type Server struct {
 	server   *http.Server
 	listener net.Listener
 	done     chan error
 }
 
-// Serve starts to answer at address, HOST:PORT. Without a host it is the loopback interface; "" is any free port there,
-// which [Server.Address] tells.
+// Serve starts to serve metrics at address, HOST:PORT. Without a host it listens on the loopback interface; "" means
+// any free port there, see [Server.Address].
 func (m *Monitor) Serve(address string) (*Server, error) { return Serve(address, m) }
 
-// Serve is [Monitor.Serve] of other metrics, such as those of a parameter server.
+// Serve is [Monitor.Serve] for other metrics, such as those of a parameter server.
 func Serve(address string, metrics http.Handler) (*Server, error) {
 	if address == "" {
 		address = ":0"
@@ -115,7 +115,7 @@ func Serve(address string, metrics http.Handler) (*Server, error) {
 // Address is where the server listens, HOST:PORT. Metrics are at http://HOST:PORT/metrics.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Close ends the server and its connections. Nothing is left when it returns.
+// Close stops the server, closes its connections, and waits until both have ended.
 func (s *Server) Close() error {
 	err := s.server.Close()
 	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/internal/ports"
 )
 
-// patient is a listener whose errors say what to do where the process has no file descriptor left for a connection.
+// patient is a listener whose errors say what to do if the process has no file descriptor left for a connection.
 type patient struct{ net.Listener }
 
 // Accept implements net.Listener.
@@ -18,7 +18,8 @@ func (p patient) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// exhausted is what the server logs before it tries again. It would end for some of these errors, which pass as well.
+// exhausted is an error that the server logs before it tries again. Unwrapped, some of these errors would end the
+// server, although they are temporary too.
 type exhausted struct{ error }
 
 func (e *exhausted) Error() string   { return e.error.Error() + "; " + ports.RaiseLimit }
