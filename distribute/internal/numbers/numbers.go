@@ -1,4 +1,4 @@
-// Package numbers combines the numbers that replicas and workers bring, in host memory.
+// Package numbers combines the numbers of replicas and workers, in host memory.
 package numbers
 
 import (
@@ -8,12 +8,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Number is what is combined; half precision and smaller floats are combined in float32.
+// Number is a type that can be combined; half precision and smaller floats are combined in float32.
 type Number interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// View looks at bytes, aligned for T, as numbers without copying.
+// View returns bytes, aligned for T, as numbers without copying.
 func View[T Number](b []byte) []T {
 	if len(b) == 0 {
 		return nil
@@ -22,7 +22,7 @@ func View[T Number](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(zero)))
 }
 
-// Bytes looks at numbers as bytes without copying.
+// Bytes returns numbers as bytes without copying.
 func Bytes[T Number](v []T) []byte {
 	if len(v) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func Bytes[T Number](v []T) []byte {
 }
 
 // Combine sets dst to a combined with b, element by element: the sum for ir.Sum and ir.Mean, the product for ir.Prod,
-// or ir.Min or ir.Max, which give NaN where either is NaN. Half precision and smaller floats are rounded at each step.
-// All three have the same length, and dst may be a or b. The order of the operands matters only where both are NaN.
+// or ir.Min or ir.Max, which give NaN if either is NaN. Half precision and smaller floats are rounded at each step.
+// All three have the same length, and dst may be a or b. The order of the operands matters only if both are NaN.
 func Combine(kind ir.Kind, d ir.DType, dst, a, b []byte) {
 	if d == ir.Float32 && (kind == ir.Sum || kind == ir.Mean) {
 		cpu.Add(View[float32](dst), View[float32](a), View[float32](b))

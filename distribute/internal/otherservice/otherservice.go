@@ -1,4 +1,4 @@
-// Package otherservice has services, for tests, that are at the address of a task and belong to no job.
+// Package otherservice provides services, for tests, that listen at the address of a task but belong to no job.
 package otherservice
 
 import (
@@ -41,7 +41,7 @@ func Serve(t testing.TB, kind string, l net.Listener) {
 	}
 }
 
-// greet does something with each connection until that fails.
+// greet calls do for each connection until it fails.
 func greet(l net.Listener, do func(c net.Conn) error) {
 	for {
 		c, err := l.Accept()

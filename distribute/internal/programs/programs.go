@@ -1,5 +1,5 @@
-// Package programs writes small programs as text, so that a server computes what a user's function does: the program
-// that was traced from it travels, not the function.
+// Package programs encodes small programs as text, so that a server can compute a user's function: the program traced
+// from the function is sent, not the function.
 package programs
 
 import (
@@ -15,10 +15,10 @@ import (
 // MaxBytes bounds the text of a program.
 const MaxBytes = 1 << 20
 
-// ErrProgram is what texts give that mean no program.
+// ErrProgram is the error for texts that are not programs.
 var ErrProgram = errors.New("not a program")
 
-// written is a program as it travels.
+// written is the encoded form of a program.
 type written struct {
 	Name    string
 	Inputs  []input
@@ -47,7 +47,7 @@ type output struct {
 	Alias int
 }
 
-// register tells gob which attributes there are. That takes time, so it is left until somebody needs it.
+// register registers the types of attributes with gob. That takes time, so it happens on first use.
 var register = sync.OnceFunc(func() {
 	for _, a := range []ir.Attrs{ir.ConstantAttrs{}, ir.IotaAttrs{}, ir.RngAttrs{}, ir.ConvertAttrs{}, ir.CompareAttrs{}, ir.ReshapeAttrs{}, ir.TransposeAttrs{}, ir.BroadcastAttrs{}, ir.SliceAttrs{},
 		ir.PadAttrs{}, ir.AxisAttrs{}, ir.AxesAttrs{}, ir.DynamicSliceAttrs{}, ir.DotAttrs{}, ir.GatherAttrs{}, ir.ScatterAttrs{}, ir.ReduceAttrs{}, ir.CumulativeAttrs{}, ir.SortAttrs{}, ir.TopKAttrs{},
@@ -103,7 +103,7 @@ func write(p *ir.Program) written {
 	return w
 }
 
-// Decode reads what Encode writes. The program has been checked: it is what it was where it was written.
+// Decode reads what Encode writes. It checks the program, and that it is the same as the encoded one.
 func Decode(text string) (p *ir.Program, err error) {
 	register()
 	if len(text) > MaxBytes {
@@ -127,7 +127,7 @@ func Decode(text string) (p *ir.Program, err error) {
 	return p, nil
 }
 
-// read makes the program anew, operation by operation, which checks it.
+// read rebuilds the program operation by operation, which checks it.
 func (w *written) read() (*ir.Program, error) {
 	p := ir.New(w.Name)
 	values := map[ir.Value]ir.Value{}
@@ -176,7 +176,7 @@ func (w *written) read() (*ir.Program, error) {
 	return p, p.Verify()
 }
 
-// attributes puts the parts into the attributes again.
+// attributes rebuilds the attributes from their parts.
 func (n *node) attributes() (ir.Attrs, error) {
 	var parts []*ir.Program
 	for i := range n.Parts {

@@ -1,5 +1,5 @@
-// Package proof notes where somebody at the address of a task cannot prove to belong to the job, so that waiting for
-// that task does not help.
+// Package proof detects a process at the address of a task that cannot prove that it belongs to the job, so that
+// waiting for that task does not help.
 package proof
 
 import (
@@ -14,14 +14,14 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Watch returns credentials that set alien when the other end of a connection has another secret or authority, or
-// speaks without one. Connections without a secret have no such moment: see [Shut].
+// Watch returns credentials that set alien if the other end of a connection has another secret or authority, or none.
+// Connections without a secret have no handshake; for these see [Shut].
 func Watch(c credentials.TransportCredentials, alien *atomic.Bool) credentials.TransportCredentials {
 	return &watched{c, alien}
 }
 
-// Shut is a connection without a secret that sets alien when the other end closes it without a word, as one that
-// expects a secret does, or does not speak HTTP/2: see [Foreign].
+// Shut is a connection without a secret that sets alien if the other end closes it without sending anything, as a
+// process that expects a secret does, or does not speak HTTP/2: see [Foreign].
 func Shut(conn net.Conn, alien *atomic.Bool) net.Conn { return &shut{Conn: conn, alien: alien} }
 
 type shut struct {
@@ -41,11 +41,12 @@ func (s *shut) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// settingsFrame is the kind of the first frame that a server of HTTP/2 sends, behind three bytes of its length.
+// settingsFrame is the type of the first frame that an HTTP/2 server sends, after three bytes with its length.
 const settingsFrame = 4
 
-// Foreign reports whether the other end of a connection, from which first came, or err, is no server of HTTP/2 or wants
-// a secret: web servers of HTTP/1.1, SSH and others answer with text, and one that expects TLS closes the connection.
+// Foreign reports whether the other end of a connection, which has sent first or failed with err, is not an HTTP/2
+// server or expects a secret. HTTP/1.1 servers, SSH and others answer with text, and a server that expects TLS closes
+// the connection.
 func Foreign(first []byte, err error) bool {
 	if len(first) > 0 {
 		return first[0] != 0 || len(first) > 3 && first[3] != settingsFrame

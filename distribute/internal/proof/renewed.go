@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Renewed returns credentials that are loaded again before a handshake where one of the at most three files has another
-// time than when they were loaded: certificates are replaced while a job runs. Where that fails, as amid the
-// replacement, the ones before are used. What an open connection was made with stays.
+// Renewed returns credentials that are reloaded before a handshake if the modification time of one of the files (at
+// most three) has changed, because certificates are replaced while a job runs. If reloading fails, for example during a
+// replacement, the previous credentials are used. Open connections keep theirs.
 func Renewed(load func() (*tls.Config, error), files ...string) (credentials.TransportCredentials, error) {
 	r := &renewed{files: files, load: load}
 	at := r.times()
@@ -45,7 +45,7 @@ func (r *renewed) times() (at [3]time.Time) {
 	return at
 }
 
-// fresh returns credentials of the files as they are.
+// fresh returns credentials from the current files.
 func (r *renewed) fresh() credentials.TransportCredentials {
 	at := r.times()
 	r.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Pool hands out buffers by size, with any content. gRPC's own clears each buffer before use, which costs as much as
-// receiving it. The zero value is ready; it is safe for concurrent use.
+// Pool returns buffers by size, with arbitrary content. gRPC's own pool clears each buffer before use, which costs as
+// much as receiving the data. The zero value is ready; it is safe for concurrent use.
 type Pool struct{ sizes [31]sync.Pool }
 
 // Buffers is the pool of the process.

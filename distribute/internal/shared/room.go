@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Room is memory for numbers that servers of the same host read and write in place: what lies in it is not copied on
-// its way. Its owner uses it for one message at a time, and not at all after one that went wrong: see Spoiled.
+// Room is memory for numbers that servers on the same host read and write in place, so that the numbers are not copied
+// on the way. Its owner uses it for one message at a time, and not at all after a failed one: see Spoiled.
 type Room struct {
 	Floats []float32
 
@@ -14,10 +14,10 @@ type Room struct {
 	spoiled atomic.Bool
 }
 
-// leastRoom is how many numbers are worth being shared.
+// leastRoom is the smallest number of numbers that is worth sharing.
 const leastRoom = 8 << 10
 
-// NewRoom returns room for n numbers, all 0. Where memory cannot be shared it is like any other.
+// NewRoom returns room for n numbers, all 0. If memory cannot be shared it is ordinary memory.
 func NewRoom(n int) *Room {
 	if n >= leastRoom {
 		if m, err := newMemory(4*n, true); err == nil {
@@ -27,7 +27,7 @@ func NewRoom(n int) *Room {
 	return &Room{Floats: make([]float32, n)}
 }
 
-// Note is what a server needs to open the room; "" where there is nothing to be opened.
+// Note is what a server needs to open the room; "" if the memory is not shared.
 func (r *Room) Note() string {
 	if r == nil || r.memory == nil {
 		return ""
@@ -35,7 +35,7 @@ func (r *Room) Note() string {
 	return r.memory.Note()
 }
 
-// Place returns where v begins, in bytes from the beginning of the room, and whether it lies in it.
+// Place returns the offset of v in the room, in bytes, and whether v is in the room.
 func (r *Room) Place(v []float32) (at int, inside bool) {
 	if r == nil || r.memory == nil || len(v) == 0 {
 		return 0, false
@@ -44,13 +44,13 @@ func (r *Room) Place(v []float32) (at int, inside bool) {
 	return int(from - begin), from >= begin && from+uintptr(4*len(v)) <= begin+uintptr(4*len(r.Floats))
 }
 
-// Spoil says that a server may still be busy with the room, though nobody waits for it.
+// Spoil notes that a server may still be using the room, although its answer is no longer awaited.
 func (r *Room) Spoil() { r.spoiled.Store(true) }
 
-// Spoiled reports whether a message about the room went wrong: its owner must not use it for another one.
+// Spoiled reports whether a message about the room failed; its owner must not use it for another one.
 func (r *Room) Spoiled() bool { return r.spoiled.Load() }
 
-// Close gives the memory back. Nobody may use Floats any more.
+// Close frees the memory. Floats must not be used afterwards.
 func (r *Room) Close() {
 	r.Floats = nil
 	if r.memory != nil {

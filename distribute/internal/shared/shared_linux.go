@@ -12,13 +12,13 @@ import (
 	"github.com/gokeras/gokeras/internal/memory"
 )
 
-// seals keep the memory from being cut: what is mapped stays there.
+// seals prevent the memory from being truncated, so that mapped memory stays valid.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
-// New makes memory of a size.
+// New creates shared memory of the given size.
 func New(size int) (*Memory, error) { return newMemory(size, false) }
 
-// newMemory is New; with huge it asks for huge pages, which are all taken at once.
+// newMemory is New; with huge it asks for huge pages, which are all allocated at once.
 func newMemory(size int, huge bool) (*Memory, error) {
 	whole := headBytes + size
 	if huge = huge && whole >= memory.HugePage; huge {
@@ -51,8 +51,8 @@ func newMemory(size int, huge bool) (*Memory, error) {
 	return m, nil
 }
 
-// Open maps what a note describes. It fails where the owner is on another host, in another container, or of another
-// user.
+// Open maps the memory that a note describes. It fails if the owner is on another host, in another container, or
+// belongs to another user.
 func Open(note string) (*Memory, error) {
 	var process, descriptor int
 	var secret []byte
@@ -81,7 +81,8 @@ func Open(note string) (*Memory, error) {
 	return m, nil
 }
 
-// mapped maps a file, a large one at a multiple of the size of huge pages: elsewhere its memory is seen in small ones.
+// mapped maps a file. It maps a large one at a multiple of the huge-page size, because at other addresses it would be
+// mapped in small pages.
 func mapped(file, size int) ([]byte, error) {
 	const protection = unix.PROT_READ | unix.PROT_WRITE
 	if size < memory.HugePage {
@@ -108,15 +109,15 @@ func mapped(file, size int) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), size), nil
 }
 
-// collapse moves memory to huge pages, which systems give to files when they are told to only. Who refuses it changes
-// the speed only.
+// collapse moves memory to huge pages, which systems give to files only on request. If the system refuses, only speed
+// suffers.
 func collapse(b []byte) {
 	if unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil {
 		_ = unix.Madvise(b, unix.MADV_COLLAPSE)
 	}
 }
 
-// Close unmaps it here; others keep theirs.
+// Close unmaps the memory in this process; other processes keep their mappings.
 func (m *Memory) Close() {
 	if m.all != nil {
 		_ = unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(m.all)), uintptr(len(m.all))) // fails for wrong arguments only

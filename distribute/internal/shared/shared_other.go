@@ -2,12 +2,12 @@
 
 package shared
 
-// New fails: there is none on this system.
+// New fails: this system has no shared memory.
 func New(int) (*Memory, error) { return nil, ErrNone }
 
 func newMemory(int, bool) (*Memory, error) { return nil, ErrNone }
 
-// Open fails: there is none on this system.
+// Open fails: this system has no shared memory.
 func Open(string) (*Memory, error) { return nil, ErrNone }
 
 // Close does nothing.
