@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/data"
 )
 
-// cifar describes the binary version of one of the two data sets: records of a few labels and the red, green and blue
-// planes of an image.
+// cifar describes the binary version of one of the two datasets. Its records hold one or two labels and the red, green
+// and blue planes of an image.
 type cifar struct {
 	name        string
 	files       collection
@@ -41,23 +41,24 @@ var cifar100 = cifar{
 const (
 	cifarSide   = 32
 	cifarPixels = cifarSide * cifarSide * 3
-	// maxCIFAR bounds the records of a member; the published ones have 10,000 or 50,000.
+	// maxCIFAR bounds the records of a file; the published files have 10,000 or 50,000.
 	maxCIFAR = 100_000
 )
 
-// CIFAR10 loads A. Krizhevsky's small pictures of 10 classes: 50,000 to train with and 10,000 to test with, in colour,
-// (n, 32, 32, 3), and labels (n): 0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9
-// truck.
+// CIFAR10 loads A. Krizhevsky's small colour images of 10 classes, 50,000 for training and 10,000 for testing, of shape
+// (n, 32, 32, 3), and labels of shape (n): 0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8
+// ship, 9 truck.
 //
 // The archive cifar-10-binary.tar.gz, or the files unpacked from it, come from the folder given with [Directory], from
-// the cache folder (gokeras/cifar-10 in the user's), or, with [Download], from the author's server (170 MB). Keras
-// reads the version for Python, which holds the same images in the same order, and gives labels the shape (n, 1).
+// the cache folder (gokeras/cifar-10 in the user's cache folder), or, with [Download], from the author's server (170
+// MB). Keras reads the Python version, which holds the same images in the same order, and returns labels of shape (n,
+// 1).
 func CIFAR10(options ...Option) (*Images, error) { return cifar10.load(0, options) }
 
-// CIFAR100 is [CIFAR10] with 100 classes (the "fine" labels) in place of 10; see [CIFAR100Coarse].
+// CIFAR100 is like [CIFAR10], but with 100 classes (the "fine" labels); see [CIFAR100Coarse].
 func CIFAR100(options ...Option) (*Images, error) { return cifar100.load(1, options) }
 
-// CIFAR100Coarse is [CIFAR100] with the 20 groups that the classes belong to as labels.
+// CIFAR100Coarse is like [CIFAR100], but its labels are the 20 groups to which the classes belong.
 func CIFAR100Coarse(options ...Option) (*Images, error) { return cifar100.load(0, options) }
 
 func (s *cifar) load(label int, options []Option) (*Images, error) {
@@ -96,7 +97,7 @@ func (s *cifar) read(label int, options []Option) (*Images, error) {
 	return d, err
 }
 
-// unpacked finds the folder that the archive was unpacked to: the given one or one in it.
+// unpacked finds the folder to which the archive was unpacked: dir or a folder in it.
 func (s *cifar) unpacked(dir string) (string, bool) {
 	if dir == "" {
 		return "", false
@@ -109,7 +110,7 @@ func (s *cifar) unpacked(dir string) (string, bool) {
 	return "", false
 }
 
-// cifarPart is what one file holds.
+// cifarPart is the content of one file.
 type cifarPart struct {
 	pixels, labels []byte
 	read           bool
@@ -171,7 +172,7 @@ func (s *cifar) readArchive(file string, label int, parts map[string]*cifarPart)
 	return nil
 }
 
-// readRecords reads records until the end. Planes become pixels.
+// readRecords reads records until the end, and turns planes into pixels.
 func (s *cifar) readRecords(from io.Reader, label int, into *cifarPart) error {
 	if into.read {
 		return errors.New("the file occurs twice")

@@ -22,7 +22,7 @@ import (
 // DefaultBaseURL is a mirror of the MNIST database kept by the Common Visual Data Foundation.
 const DefaultBaseURL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 
-// downloadMissing fetches the files that a folder lacks and says whether there were any.
+// downloadMissing downloads the files that a folder lacks and reports whether there were any.
 func downloadMissing(ctx context.Context, baseURL, dir string) (fetched bool, err error) {
 	for _, f := range mnistFiles {
 		_, err := f.find(dir)
@@ -44,7 +44,7 @@ func downloadMissing(ctx context.Context, baseURL, dir string) (fetched bool, er
 	return fetched, nil
 }
 
-// download writes the file, unpacked so that it loads quickly, if its checksum is right.
+// download downloads the file and writes it if its checksum is right, unpacked so that it loads quickly.
 func (f mnistFile) download(ctx context.Context, url, dir string) error {
 	return download.To(ctx, url, filepath.Join(dir, f.name), func(w io.Writer, answer *http.Response) error { return f.copyVerified(w, answer.Body) })
 }

@@ -9,12 +9,13 @@ var fashionFiles = collection{"fashion-mnist", kerasFiles, []published{
 	{"t10k-labels-idx1-ubyte.gz", 5148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"},
 }}
 
-// FashionMNIST loads the pictures of clothes by Zalando Research: 60,000 gray images of 28 x 28 pixels to train with,
-// 10,000 to test with, and their labels: 0 T-shirt or top, 1 trousers, 2 pullover, 3 dress, 4 coat, 5 sandal, 6 shirt,
-// 7 sneaker, 8 bag, 9 ankle boot.
+// FashionMNIST loads the images of clothes by Zalando Research: 60,000 grey images of 28 x 28 pixels for training,
+// 10,000 for testing, and their labels: 0 T-shirt or top, 1 trousers, 2 pullover, 3 dress, 4 coat, 5 sandal, 6 shirt, 7
+// sneaker, 8 bag, 9 ankle boot.
 //
 // The files, in the format of MNIST, come from the folder given with [Directory], from the cache folder
-// (gokeras/fashion-mnist in the user's), or, with [Download], from the servers of Keras (31 MB). Nothing is embedded.
+// (gokeras/fashion-mnist in the user's cache folder), or, with [Download], from the servers of Keras (31 MB). Nothing
+// is embedded.
 func FashionMNIST(options ...Option) (*Images, error) {
 	c, err := configure(options, Option.apply)
 	if err == nil && c.directory != "" && c.download == nil && !c.embedded {

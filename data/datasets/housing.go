@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/data/internal/randomstate"
 )
 
-// Table is a set of examples with a row of numbers each and a number to predict, in a part to train with and a part to
-// test with.
+// Table is a set of examples, each a row of numbers and a number to predict, with a part for training and a part for
+// testing.
 type Table struct {
 	Name        string // "Boston housing"
 	Train, Test Rows
@@ -23,7 +23,7 @@ type Rows struct {
 	Y data.Array // (n)
 }
 
-// Arrays returns rows and targets as the source of examples that Fit and Evaluate take.
+// Arrays returns rows and targets as a source of examples for Fit and Evaluate.
 func (r Rows) Arrays() *data.ArraySource { return data.Arrays(r.X, r.Y) }
 
 var bostonFile = collection{"boston-housing", kerasFiles, []published{{name: "boston_housing.npz", sha256: "f553886a1f8d56431e820c5b82552d9d95cfcb96d1e678153f8839538947dff5"}}}
@@ -31,12 +31,12 @@ var bostonFile = collection{"boston-housing", kerasFiles, []published{{name: "bo
 var californiaFile = collection{"california-housing", kerasFiles, []published{{name: "california_housing.npz", sha256: "1a2e3a52e0398de6463aebe6f4a8da34fb21fbb6b934cf88c3425e766f2a1a6f"}}}
 
 // BostonHousing loads 506 rows of 13 numbers about suburbs of Boston and the median price of a house in thousands of
-// dollars (D. Harrison and D. Rubinfeld, 1978), in the parts of Keras: put in the order of [ShuffleSeed] (113 by
-// default) and cut after 1 - [TestSplit] (0.2 by default) of them. One of the columns is about the share of Black
-// residents; the set is for comparing methods, not for studying prices.
+// dollars (D. Harrison and D. Rubinfeld, 1978), in the same parts as in Keras: shuffled with [ShuffleSeed] (113 by
+// default) and split, with the share [TestSplit] (0.2 by default) for testing. One of the columns is about the share of
+// Black residents; the dataset is for comparing methods, not for studying prices.
 //
 // The file boston_housing.npz comes from the folder given with [Directory], from the cache folder
-// (gokeras/boston-housing in the user's), or, with [Download], from the servers of Keras.
+// (gokeras/boston-housing in the user's cache folder), or, with [Download], from the servers of Keras.
 func BostonHousing(options ...BostonHousingOption) (*Table, error) {
 	c, err := configure(options, BostonHousingOption.applyBoston)
 	return loadTable("BostonHousing", "Boston housing", &bostonFile, c, err)
@@ -44,7 +44,7 @@ func BostonHousing(options ...BostonHousingOption) (*Table, error) {
 
 // CaliforniaHousing loads 20,640 rows of 8 numbers about districts of California (longitude, latitude, age of the
 // houses, rooms, bedrooms, population, households, income) and the median price of a house in dollars (R. Pace and R.
-// Barry, 1997), in the parts of Keras; see [BostonHousing]. With [Small] it is the first 600 rows.
+// Barry, 1997), in the same parts as in Keras; see [BostonHousing]. With [Small] it loads only the first 600 rows.
 func CaliforniaHousing(options ...CaliforniaHousingOption) (*Table, error) {
 	c, err := configure(options, CaliforniaHousingOption.applyCalifornia)
 	return loadTable("CaliforniaHousing", "California housing", &californiaFile, c, err)
@@ -102,8 +102,8 @@ func readTable(name string, s *collection, c *config) (*Table, error) {
 	return d, nil
 }
 
-// permutation is what shuffle of NumPy's RandomState makes of the numbers from 0 to n-1, so that parts are those of
-// Keras.
+// permutation returns the numbers from 0 to n-1 as NumPy's RandomState.shuffle orders them, so that parts are the same
+// as in Keras.
 func permutation(r *randomstate.RandomState, n int) []int {
 	order := make([]int, n)
 	for i := range order {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/data/datasets/internal/mnistsubset"
 )
 
-// Source says where a data set was read from.
+// Source says where a dataset was read from.
 type Source string
 
 const (
@@ -22,7 +22,7 @@ const (
 	FromProgram   Source = "embedded subset" // the part that is inside the program
 )
 
-// Images is a set of labelled images, in a part to train with and a part to test with.
+// Images is a set of labelled images, with a part for training and a part for testing.
 type Images struct {
 	Name   string // "MNIST"
 	Train  Split
@@ -45,7 +45,7 @@ func (s Split) Len() int {
 	return s.Images.Shape()[0]
 }
 
-// Arrays returns images and labels as the source of examples that Fit and Evaluate take.
+// Arrays returns images and labels as a source of examples for Fit and Evaluate.
 func (s Split) Arrays() *data.ArraySource { return data.Arrays(s.Images, s.Labels) }
 
 // String reports what was loaded: "MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded
@@ -60,7 +60,7 @@ func (d *Images) String() string {
 		d.Name, d.Train.Len(), d.Test.Len(), shape[1], shape[2], from)
 }
 
-// Option is an option of MNIST and all other data sets, which says where the files are.
+// Option is an option of MNIST and all other datasets that says where the files are.
 type Option interface {
 	apply(*config)
 	BostonHousingOption
@@ -91,32 +91,34 @@ func (f option) applyCalifornia(c *config) { f(c) }
 func (f option) applyIMDB(c *config)       { f(c) }
 func (f option) applyReuters(c *config)    { f(c) }
 
-// Directory reads the four IDX files in a folder, plain or compressed (.gz), and fails if one is not there. Other data
-// sets in the same four files, such as Fashion-MNIST, are read as well.
+// Directory reads the four IDX files in a folder, plain or compressed (.gz), and fails if one is missing. It also reads
+// other datasets with the same four files, such as Fashion-MNIST.
 func Directory(path string) Option { return option(func(c *config) { c.directory = path }) }
 
-// Embedded reads the subset inside the program, even if the cache has all images: the same on every machine.
+// Embedded reads the subset embedded in the program, even if the cache has all images, so that the data are the same on
+// every machine.
 func Embedded() Option { return option(func(c *config) { c.embedded = true }) }
 
-// CacheDirectory sets the folder to look into and to download to. The default is, for MNIST, gokeras/mnist in the
-// user's cache folder (os.UserCacheDir).
+// CacheDirectory sets the cache folder, in which files are looked up and to which they are downloaded. The default for
+// MNIST is gokeras/mnist in the user's cache folder (os.UserCacheDir).
 func CacheDirectory(path string) Option { return option(func(c *config) { c.cache = path }) }
 
-// Download fetches the files (of MNIST 11 MB) to the cache folder if they are not there. Their SHA-256 checksums are
-// verified. The download ends when ctx does.
+// Download downloads the files (11 MB for MNIST) to the cache folder if they are not there, and verifies their SHA-256
+// checksums. The download ends when ctx does.
 func Download(ctx context.Context) Option { return option(func(c *config) { c.download = ctx }) }
 
 // BaseURL sets where Download finds the files; their names, such as train-images-idx3-ubyte.gz, are appended. The
-// default of MNIST is [DefaultBaseURL].
+// default for MNIST is [DefaultBaseURL].
 func BaseURL(url string) Option { return option(func(c *config) { c.baseURL = url }) }
 
 // MNIST loads the handwritten digits of Y. LeCun, C. Cortes and C. J. C. Burges: images of 28 x 28 pixels and the
 // digits 0 to 9 that they show.
 //
-// It takes the first of these that applies: the folder given with [Directory]; a download where [Download] asks for
-// one; the cache folder, if all four files are there; the subset inside the program, 10,000 training and 2,000 test
-// images with each digit equally often. The first three hold 60,000 and 10,000 images. Source and String of the result
-// say which it was. A folder that is chosen but cannot be read is an error; nothing falls back silently.
+// It uses the first of these that applies: the folder given with [Directory]; a download if [Download] is given; the
+// cache folder, if all four files are there; the subset embedded in the program, 10,000 training and 2,000 test images
+// in which all digits are equally frequent. The first three hold 60,000 training and 10,000 test images. Source and
+// String of the result say which one was used. If a chosen folder cannot be read, MNIST returns an error; it never
+// falls back silently.
 func MNIST(options ...Option) (*Images, error) {
 	c, err := configure(options, Option.apply)
 	var d *Images

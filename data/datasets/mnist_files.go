@@ -20,7 +20,7 @@ type mnistFile struct {
 	sha256 string // of the file, not compressed: the .gz files in circulation are not all equal
 }
 
-// mnistFiles are the images and labels to train with, then those to test with.
+// mnistFiles are the images and labels for training, then those for testing.
 var mnistFiles = [4]mnistFile{
 	{"train-images-idx3-ubyte", 47040016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
 	{"train-labels-idx1-ubyte", 60008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
@@ -28,7 +28,7 @@ var mnistFiles = [4]mnistFile{
 	{"t10k-labels-idx1-ubyte", 10008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 }
 
-// find returns the path of the file in a folder, under one of the names in circulation.
+// find returns the path of the file in a folder, under one of its common names.
 func (f mnistFile) find(dir string) (string, error) {
 	dotted := strings.Replace(f.name, "-idx", ".idx", 1)
 	for _, name := range []string{f.name, f.name + ".gz", dotted, dotted + ".gz"} {
@@ -42,7 +42,7 @@ func (f mnistFile) find(dir string) (string, error) {
 	return "", fmt.Errorf("%s holds neither %s nor %s.gz: %w", dir, f.name, f.name, fs.ErrNotExist)
 }
 
-// readDirectory reads the four files at the same time, since unpacking takes a second otherwise.
+// readDirectory reads the four files in parallel, because unpacking would otherwise take a second.
 func readDirectory(dir string, source Source) (*Images, error) {
 	var arrays [4]data.Array
 	var failures [4]error

@@ -14,20 +14,20 @@ type IMDBOption interface{ applyIMDB(*config) }
 // ReutersOption is an option of [Reuters].
 type ReutersOption interface{ applyReuters(*config) }
 
-// SplitOption is an option of the data sets that are cut into two parts when they are read.
+// SplitOption is an option of the datasets that are split into two parts when they are read.
 type SplitOption interface {
 	BostonHousingOption
 	CaliforniaHousingOption
 	ReutersOption
 }
 
-// TextsOption is an option of the data sets of texts.
+// TextsOption is an option of the datasets of texts.
 type TextsOption interface {
 	IMDBOption
 	ReutersOption
 }
 
-// SeedOption is an option of the data sets that are put in a new order when they are read.
+// SeedOption is an option of the datasets that are shuffled when they are read.
 type SeedOption interface {
 	SplitOption
 	IMDBOption
@@ -54,38 +54,37 @@ func (f seedOption) applyCalifornia(c *config) { f(c) }
 func (f seedOption) applyIMDB(c *config)       { f(c) }
 func (f seedOption) applyReuters(c *config)    { f(c) }
 
-// ShuffleSeed sets the order of the examples before they are cut into parts, as Keras's seed does; the default is 113.
+// ShuffleSeed seeds the shuffle of the examples before the split, as Keras's seed does; the default is 113.
 func ShuffleSeed(seed uint32) SeedOption {
 	return seedOption(func(c *config) { c.seed = seed })
 }
 
-// TestSplit sets the share of the examples to test with; the default is 0.2.
+// TestSplit sets the share of the examples for testing; the default is 0.2.
 func TestSplit(share float64) SplitOption {
 	return splitOption(func(c *config) { c.testSplit = share })
 }
 
-// Small takes the first 600 rows of CaliforniaHousing, Keras's version "small".
+// Small loads only the first 600 rows of CaliforniaHousing, Keras's version "small".
 func Small() CaliforniaHousingOption {
 	return californiaOption(func(c *config) { c.small = true })
 }
 
-// NumWords keeps only the n most frequent words of a text; others become 2, "not in the vocabulary". 0 is the default:
-// all.
+// NumWords keeps only the n most frequent words; others become 2, "not in the vocabulary". 0, the default, keeps all.
 func NumWords(n int) TextsOption {
 	return textsOption(func(c *config) { c.numWords = n })
 }
 
-// SkipTop drops the n most frequent words of a text: they become 2. The default is 0.
+// SkipTop replaces the n most frequent words by 2. The default is 0.
 func SkipTop(n int) TextsOption {
 	return textsOption(func(c *config) { c.skipTop = n })
 }
 
-// MaxLength leaves out texts of n words and more, as Keras's maxlen does. 0 is the default: all texts.
+// MaxLength drops texts of n or more words, as Keras's maxlen does. 0, the default, keeps all texts.
 func MaxLength(n int) TextsOption {
 	return textsOption(func(c *config) { c.maxLength = n })
 }
 
-// configure collects the options of a data set; apply is how an option of its kind is applied.
+// configure collects the options of a dataset; apply applies one option of its kind.
 func configure[O any](options []O, apply func(O, *config)) (*config, error) {
 	c := &config{seed: 113, testSplit: 0.2}
 	for _, o := range options {

@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Lists of lists of different lengths have no form of their own in npy files: NumPy writes them as a program for
-// Python's pickle. This reads such programs as far as NumPy writes them for arrays of lists of integers, and runs
-// nothing: the only names that may occur are those that make an array.
+// The npy format cannot store lists of different lengths: NumPy writes them as a program for Python's pickle. The code
+// in this file reads the programs that NumPy writes for arrays of lists of integers. It runs no foreign code: the only
+// names allowed are those that create an array.
 
 // pickleMark begins a group of values on the stack.
 type pickleMark struct{}
@@ -20,7 +20,7 @@ type pickleName string
 // pickleList is a list, which others may refer to while it grows.
 type pickleList struct{ items []any }
 
-// pickleObject is what calling a name makes; state is filled in later.
+// pickleObject is the result of calling a name; state is filled in later.
 type pickleObject struct {
 	name  pickleName
 	state any
@@ -71,7 +71,7 @@ func (u *unpickler) pop() (any, error) {
 	return v, nil
 }
 
-// group takes the values after the last mark.
+// group pops the values after the last mark.
 func (u *unpickler) group() ([]any, error) {
 	for i := len(u.stack) - 1; i >= 0; i-- {
 		if _, ok := u.stack[i].(pickleMark); ok {
@@ -100,7 +100,7 @@ func unpickle(program []byte) (any, error) {
 	}
 }
 
-// step runs one instruction. Their meanings are those of Python's pickletools, protocols 2 to 4.
+// step executes one instruction, with the meaning given in Python's pickletools for protocols 2 to 4.
 func (u *unpickler) step(op byte) error {
 	switch op {
 	case 0x80: // protocol
@@ -271,7 +271,7 @@ func (u *unpickler) combine(op byte) error {
 	return nil
 }
 
-// several takes n values from the stack, in the order in which they were put there.
+// several pops n values from the stack, in the order in which they were pushed.
 func (u *unpickler) several(n int) ([]any, error) {
 	items := make([]any, n)
 	for i := n - 1; i >= 0; i-- {

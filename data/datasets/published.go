@@ -16,25 +16,25 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// published is a file of a data set, in the form in which its makers publish it.
+// published is a file of a dataset, in the form in which its authors publish it.
 type published struct {
 	name   string
 	size   int64
 	sha256 string
 }
 
-// collection is the files of one data set.
+// collection describes the files of one dataset.
 type collection struct {
 	folder  string // in the cache
 	baseURL string
 	files   []published
 }
 
-// Google's copies of what keras.datasets downloads.
+// Google's copies of the files that keras.datasets downloads.
 const kerasFiles = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 
-// locate returns the folder that holds the files: the one named, or the cache, to which missing files are downloaded
-// where that is asked for.
+// locate returns the folder that holds the files: the given one, or the cache, to which it downloads missing files on
+// request.
 func (s *collection) locate(c *config) (dir string, source Source, err error) {
 	if c.embedded {
 		return "", "", errors.New("nothing of this data set is embedded; name a folder with Directory, or use Download")
@@ -66,7 +66,7 @@ func (s *collection) locate(c *config) (dir string, source Source, err error) {
 	return dir, FromDownload, s.fetch(c.download, c.baseURL, dir)
 }
 
-// present reports the first file that a folder lacks.
+// present returns an error about the first file that a folder lacks.
 func (s *collection) present(dir string) error {
 	for _, f := range s.files {
 		if _, err := os.Stat(filepath.Join(dir, f.name)); errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +78,7 @@ func (s *collection) present(dir string) error {
 	return nil
 }
 
-// fetch downloads the files that a folder lacks. A file appears there when its checksum has been verified.
+// fetch downloads the files that a folder lacks. A file appears there only after its checksum was verified.
 func (s *collection) fetch(ctx context.Context, baseURL, dir string) error {
 	if baseURL == "" {
 		baseURL = s.baseURL
@@ -130,5 +130,5 @@ func (f *published) download(ctx context.Context, url, path string) error {
 	})
 }
 
-// maxFile bounds downloads whose length is not known beforehand.
+// maxFile bounds downloads of unknown length.
 const maxFile = 1 << 28

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// Texts are texts as lists of word numbers, in a part to train with and a part to test with.
+// Texts holds texts as lists of word numbers, with a part for training and a part for testing.
 type Texts struct {
 	Name        string // "IMDB"
 	Train, Test Sequences
@@ -24,8 +24,8 @@ type Texts struct {
 	Path        string // folder of the file
 }
 
-// Sequences are texts and their labels. Numbers of words begin at 4: 0 is for padding, 1 the begin of a text, 2 a word
-// that is left out.
+// Sequences holds texts and their labels. Word numbers begin at 4; 0 is padding, 1 the beginning of a text, 2 an
+// omitted word.
 type Sequences struct {
 	X [][]int
 	Y []int
@@ -35,12 +35,12 @@ var imdbFile = collection{"imdb", kerasFiles, []published{{name: "imdb.npz", sha
 
 var reutersFile = collection{"reuters", kerasFiles, []published{{name: "reuters.npz", sha256: "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"}}}
 
-// IMDB loads 25,000 film reviews to train with and 25,000 to test with, labelled 0 (negative) or 1 (positive; A. Maas
-// et al., 2011), as lists of words numbered by frequency, in the order of Keras. [NumWords], [SkipTop], [MaxLength] and
-// [ShuffleSeed] have Keras's meaning. data.PadSequences makes arrays of the lists.
+// IMDB loads 25,000 film reviews for training and 25,000 for testing, labelled 0 (negative) or 1 (positive; A. Maas et
+// al., 2011), as lists of words numbered by frequency, in the same order as in Keras. [NumWords], [SkipTop],
+// [MaxLength] and [ShuffleSeed] have Keras's meaning. data.PadSequences turns the lists into an array.
 //
-// The file imdb.npz comes from the folder given with [Directory], from the cache folder (gokeras/imdb in the user's),
-// or, with [Download], from the servers of Keras.
+// The file imdb.npz comes from the folder given with [Directory], from the cache folder (gokeras/imdb in the user's
+// cache folder), or, with [Download], from the servers of Keras.
 func IMDB(options ...IMDBOption) (*Texts, error) {
 	c, err := configure(options, IMDBOption.applyIMDB)
 	if err != nil {
@@ -50,9 +50,9 @@ func IMDB(options ...IMDBOption) (*Texts, error) {
 	return d, named("IMDB", err)
 }
 
-// Reuters loads 11,228 newswires of 1987 with the numbers of their 46 topics, as lists of words numbered by frequency,
-// in the parts of Keras: put in order by [ShuffleSeed] (113 by default) and cut after 1 - [TestSplit] (0.2 by default)
-// of them. See [IMDB].
+// Reuters loads 11,228 newswires of 1987, labelled with one of 46 topics, as lists of words numbered by frequency, in
+// the same parts as in Keras: shuffled with [ShuffleSeed] (113 by default) and split, with the share [TestSplit] (0.2
+// by default) for testing. See [IMDB].
 func Reuters(options ...ReutersOption) (*Texts, error) {
 	c, err := configure(options, ReutersOption.applyReuters)
 	if err != nil {
@@ -87,7 +87,7 @@ func readTexts(name string, s *collection, c *config) (*Texts, error) {
 	return d, nil
 }
 
-// fromParts reads a file that has the two parts, each of which is shuffled.
+// fromParts reads a file that has the two parts, and shuffles each.
 func (d *Texts) fromParts(file string, c *config) error {
 	random := randomstate.New(c.seed) // continues from one part to the other
 	train, err := readSequences(file, "x_train", "y_train", random)
@@ -107,7 +107,7 @@ func (d *Texts) fromParts(file string, c *config) error {
 	return nil
 }
 
-// fromWhole reads a file of all texts, which are shuffled and cut into parts.
+// fromWhole reads a file of all texts, shuffles them, and splits them into parts.
 func (d *Texts) fromWhole(file string, c *config) error {
 	all, err := readSequences(file, "x", "y", randomstate.New(c.seed))
 	if err != nil {
@@ -123,14 +123,14 @@ func (d *Texts) fromWhole(file string, c *config) error {
 	return nil
 }
 
-// shift is what is added to the numbers of words, so that the first ones are free for a meaning of their own.
+// shift is added to word numbers, so that the smallest numbers are free for special meanings.
 const (
 	startOfText = 1
 	leftOut     = 2
 	shift       = 3
 )
 
-// readSequences reads texts and labels, puts them in order, and gives each text its begin.
+// readSequences reads texts and labels, shuffles them, and puts the start number before each text.
 func readSequences(file, texts, labels string, random *randomstate.RandomState) (Sequences, error) {
 	x, y, err := readRagged(file, texts, labels)
 	if err != nil {
@@ -148,7 +148,7 @@ func readSequences(file, texts, labels string, random *randomstate.RandomState) 
 	return s, nil
 }
 
-// shorter keeps texts with fewer numbers than limit.
+// shorter keeps the texts with fewer than limit numbers.
 func (s Sequences) shorter(limit int) (kept Sequences) {
 	if limit == 0 {
 		return s
@@ -161,8 +161,8 @@ func (s Sequences) shorter(limit int) (kept Sequences) {
 	return kept
 }
 
-// words is the number that those of words must stay below: without NumWords the largest that occurs, which as in Keras
-// is left out itself.
+// words returns the limit below which word numbers are kept. Without NumWords it is the largest number that occurs,
+// which, as in Keras, is itself omitted.
 func (c *config) words(parts ...Sequences) int {
 	if c.numWords > 0 {
 		return c.numWords
@@ -176,7 +176,7 @@ func (c *config) words(parts ...Sequences) int {
 	return most
 }
 
-// within puts 2 for words outside the vocabulary.
+// within replaces words outside the vocabulary by 2.
 func (s Sequences) within(c *config, words int) Sequences {
 	for _, x := range s.X {
 		for i, w := range x {
@@ -188,7 +188,7 @@ func (s Sequences) within(c *config, words int) Sequences {
 	return s
 }
 
-// readRagged reads two arrays of an npz file: lists, and an integer for each.
+// readRagged reads two arrays of an npz file: lists, and an integer for each list.
 func readRagged(file, lists, numbers string) (x [][]int, y []int, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -232,7 +232,7 @@ func readRagged(file, lists, numbers string) (x [][]int, y []int, err error) {
 	return x, y, nil
 }
 
-// readEntry unpacks a file of an archive, whose length must be one that its packed form can have.
+// readEntry unpacks a file of an archive. It returns an error if the packed form cannot have the stated length.
 func readEntry(archive *zip.Reader, name string, size int64) ([]byte, error) {
 	f, err := archive.Open(name)
 	if err != nil {
@@ -271,7 +271,7 @@ var imdbWords = collection{"imdb", kerasFiles, []published{{name: "imdb_word_ind
 var reutersWords = collection{"reuters", kerasFiles, []published{{name: "reuters_word_index.json"}}}
 
 // IMDBWordIndex reads imdb_word_index.json from a folder ([Directory], or the cache): the number of each word by
-// frequency, from 1. In the texts of [IMDB] words have numbers larger by 3.
+// frequency, from 1. In the texts of [IMDB] these numbers are larger by 3.
 func IMDBWordIndex(options ...Option) (map[string]int, error) {
 	m, err := readWords(&imdbWords, options)
 	return m, named("IMDBWordIndex", err)

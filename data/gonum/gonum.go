@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/data"
 )
 
-// FromMatrix returns a matrix as a float64 array (rows, columns), or a vector as (length). A dense one without a gap
-// between its rows shares its memory, any other is copied.
+// FromMatrix returns a matrix as a float64 array of shape (rows, columns), or a vector as (length). The array shares
+// the memory of a dense matrix without gaps between its rows; any other matrix is copied.
 func FromMatrix(m mat.Matrix) (data.Array, error) {
 	switch m := m.(type) {
 	case nil:
@@ -63,8 +63,8 @@ func fromVector(v mat.Vector) (data.Array, error) {
 	return data.ArrayOf(values)
 }
 
-// ToDense returns an array of two axes as a matrix, any other with axis 0 as rows and the rest as columns; a vector is
-// a column. float64 shares its memory, other types are converted.
+// ToDense returns an array as a matrix. Axis 0 becomes the rows and the remaining axes, flattened, the columns; a
+// vector becomes a column. The matrix shares the memory of a float64 array; other types are converted.
 func ToDense(a data.Array) (*mat.Dense, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("gonum: ToDense: %w", err)
@@ -80,8 +80,8 @@ func ToDense(a data.Array) (*mat.Dense, error) {
 	return mat.NewDense(rows, len(values)/rows, values), nil
 }
 
-// ToVector returns the elements of an array, row-major, as a vector. float64 shares its memory, other types are
-// converted.
+// ToVector returns the elements of an array, row-major, as a vector. The vector shares the memory of a float64 array;
+// other types are converted.
 func ToVector(a data.Array) (*mat.VecDense, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("gonum: ToVector: %w", err)

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FromTensor returns a dense tensor as an array. A row-major tensor without gaps shares its memory; a transpose, a
-// slice with gaps or a column-major one is copied. A tensor that is a scalar is an array without axes.
+// FromTensor returns a dense tensor as an array. The array shares the memory of a row-major tensor without gaps; a
+// transpose, a slice with gaps or a column-major tensor is copied. A scalar tensor becomes an array without axes.
 func FromTensor(t tensor.Tensor) (data.Array, error) {
 	a, err := fromTensor(t)
 	if err != nil {
@@ -56,7 +56,7 @@ func fromTensor(t tensor.Tensor) (data.Array, error) {
 	return kernels.ArrayAt(dtype, reflect.ValueOf(d.Raw).UnsafePointer(), ir.Shape(shape).Size(), shape...)
 }
 
-// rowMajor says whether the bytes of d are its elements in order, without gaps.
+// rowMajor reports whether the bytes of d are its elements in row-major order, without gaps.
 func rowMajor(d *tensor.Dense, shape []int) bool {
 	strides := d.Strides()
 	if len(shape) == 0 {
@@ -75,7 +75,7 @@ func rowMajor(d *tensor.Dense, shape []int) bool {
 	return true
 }
 
-// packed copies the elements of a strided tensor in row-major order, into memory aligned for them.
+// packed copies the elements of a strided tensor in row-major order, to memory aligned for them.
 func packed(raw []byte, item int, shape, strides []int) []uint64 {
 	n := ir.Shape(shape).Size() * item
 	out := make([]uint64, (n+7)/8)
@@ -97,8 +97,8 @@ func packed(raw []byte, item int, shape, strides []int) []uint64 {
 	return out
 }
 
-// ToTensor returns an array as a tensor, in the same memory; half precision, which tensors do not have, is copied as
-// float32. gorgonia.org/tensor holds no arrays without elements.
+// ToTensor returns an array as a tensor, in the same memory. Half precision, which tensors do not support, is copied as
+// float32. Arrays without elements are an error, because gorgonia.org/tensor has none.
 func ToTensor(a data.Array) (*tensor.Dense, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("gorgonia: ToTensor: %w", err)

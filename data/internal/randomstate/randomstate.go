@@ -61,7 +61,7 @@ func (r *RandomState) interval(last uint32) uint32 {
 	}
 }
 
-// Shuffle permutes n items as RandomState.shuffle does a list of them; swap exchanges two. n must be less than 2^32.
+// Shuffle permutes n items as RandomState.shuffle permutes a list; swap exchanges two items. n must be less than 2^32.
 func (r *RandomState) Shuffle(n int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {
 		swap(i, int(r.interval(uint32(i))))

@@ -46,7 +46,7 @@ var (
 	testLabels string
 )
 
-// Train returns the pixels, row by row and image by image, and the labels of the training images, in fresh memory.
+// Train returns the pixels, row by row and image by image, and the labels of the training images, in new memory.
 func Train() (pixels, labels []byte, err error) {
 	return unpackSet(trainImages, trainLabels, TrainImages)
 }
@@ -65,7 +65,7 @@ func unpackSet(packed, labels string, n int) ([]byte, []byte, error) {
 	return pixels, []byte(labels), nil
 }
 
-// chunk is how many pixels are packed by themselves, so that several CPUs can unpack a set.
+// chunk is the number of pixels that are packed separately, so that several CPUs can unpack a set.
 const chunk = 2000 * Pixels
 
 // Pack encodes pixels: for each chunk of them its packed length, as a little-endian 32-bit number, and the packed
@@ -82,7 +82,7 @@ func Pack(pixels []byte) []byte {
 
 var errPacked = errors.New("mnistsubset: the packed images do not fit their number")
 
-// Unpack decodes what Pack made into pixels, which must be zero at first and must be filled exactly.
+// Unpack decodes the result of Pack into pixels, which must be zero at first and must be filled exactly.
 func Unpack(packed string, pixels []byte) error {
 	failures := make([]error, (len(pixels)+chunk-1)/chunk)
 	var unpacking sync.WaitGroup
@@ -106,8 +106,8 @@ func Unpack(packed string, pixels []byte) error {
 	return errors.Join(failures...)
 }
 
-// minZeros is how many zeros in a row make a run of their own; below that the two bytes that a run costs are not worth
-// it.
+// minZeros is the smallest number of consecutive zeros that make a run; for fewer, the two bytes of a run cost more
+// than they save.
 const minZeros = 3
 
 // packRuns encodes pixels as pieces of: number of zeros (0-255), number of other bytes (0-255), those bytes.
