@@ -89,10 +89,10 @@ func hasHeader(path string) (bool, error) {
 	}), nil
 }
 
-// pick returns the arrays of a file that are meant for a role, or all that the model asks for by name where it asks for
-// several: "x", "y" or "sample_weight". names are the model's inputs or outputs. An archive that serves several roles
-// has members "x" or "x.<name>"; any other names its members after the inputs or outputs, or has as many as there are
-// under names of its own. Names of which some are the model's and some are not are a mistake.
+// pick returns the arrays of a file for a role ("x", "y" or "sample_weight"); if the model has several inputs or
+// outputs, it returns one for each name. names are the model's inputs or outputs. An archive for several roles has
+// members "x" or "x.<name>". Any other archive names its members after the inputs or outputs, or has as many members
+// under other names. It is an error if only some of the names are the model's.
 func pick(all data.Tensors, role, flag, file string, names []string) (data.Tensors, error) {
 	if all.Names == nil {
 		return all, nil
@@ -134,7 +134,7 @@ func withPrefix(all data.Tensors, prefix string) (part data.Tensors) {
 	return part
 }
 
-// read reads the arrays for a role from the file given to a flag; none where the flag was not used.
+// read reads the arrays for a role from the file given to a flag; none if the flag was not used.
 func read(path, role, flag string, names []string) (any, error) {
 	if path == "" {
 		return nil, nil
@@ -169,7 +169,7 @@ func writeArrays(path string, names []string, arrays []data.Array) error {
 	return usagef("--output %s: the model has %d outputs (%s); expected a .npz file", path, len(arrays), strings.Join(names, ", "))
 }
 
-// checkOutput refuses a file for arrays before any work is done.
+// checkOutput refuses an unusable output file for arrays before any work is done.
 func checkOutput(path string) error {
 	if !strings.HasSuffix(path, ".npy") && !strings.HasSuffix(path, ".npz") && !strings.HasSuffix(path, ".csv") {
 		return usagef("--output %s: unknown kind of file; expected .npy, .npz or .csv", path)
@@ -177,8 +177,8 @@ func checkOutput(path string) error {
 	return checkPlace("--output ", path)
 }
 
-// checkPlace refuses a file that could not be written, before hours of work for it are done. What begins the message is
-// what.
+// checkPlace refuses a file that cannot be written, before hours of work are done for it. what begins the error
+// message.
 func checkPlace(what, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("%s%s: is a folder; name a file", what, path)

@@ -60,7 +60,7 @@ func (f *benchFlags) prepare(path string) (*keras.Model, error) {
 	return m, nil
 }
 
-// benchmark is what bench prints.
+// benchmark is the output of bench.
 type benchmark struct {
 	Mode              string  `json:"mode"`
 	BatchSize         int     `json:"batch_size"`
@@ -180,7 +180,7 @@ func (f *benchFlags) steps(ctx context.Context, m *keras.Model, batch *synthetic
 	return nil
 }
 
-// warmUp is the number of steps that are not counted.
+// warmUp is the number of steps before measuring starts.
 const warmUp = 3
 
 // clock notes when steps end.
@@ -199,7 +199,7 @@ func newClock(limit time.Duration) *clock {
 	return &clock{limit: limit, times: make([]float64, 0, 1<<20)}
 }
 
-// tick notes the end of a step and asks to stop when the time is over.
+// tick notes the end of a step, and requests a stop when the time is over.
 func (c *clock) tick() {
 	now := time.Now()
 	c.seen++

@@ -20,7 +20,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// target is a set of devices that programs are compiled for without having them.
+// target is a set of devices for which programs are compiled, without the devices being present.
 type target interface {
 	Devices() int
 	Model() string
@@ -28,7 +28,7 @@ type target interface {
 	Close() error
 }
 
-// analysis is what a compiler says of a program, for one device and one run.
+// analysis is what a compiler reports about a program, for one device and one run.
 type analysis struct {
 	FLOPs     float64 `json:"flops"`
 	Accessed  float64 `json:"bytes_accessed"`
@@ -40,7 +40,7 @@ type analysis struct {
 	Peak      int64   `json:"peak_bytes"`
 }
 
-// openTarget opens a compiler for the devices of a name; nil where the program was built without plugins.
+// openTarget opens a compiler for the named devices; nil if the program was built without plugins.
 var openTarget func(plugin, name string) (target, error)
 
 // compileFlags are the flags of compile.
@@ -86,7 +86,7 @@ func newCompile() *cobra.Command {
 	return c
 }
 
-// compilation is what compile prints.
+// compilation is the output of compile.
 type compilation struct {
 	Target    string    `json:"target"`
 	Device    string    `json:"device"`
@@ -98,7 +98,7 @@ type compilation struct {
 	Memory    layerPart `json:"most_bytes"`
 }
 
-// layerPart is the layer that needs most of something.
+// layerPart is the layer with the largest share of some quantity.
 type layerPart struct {
 	Layer string  `json:"layer"`
 	Share float64 `json:"share"` // of the whole program
@@ -166,7 +166,7 @@ func (f *compileFlags) compileFor(ctx context.Context, t target, path string) (*
 	return r, err
 }
 
-// program is the step of one replica.
+// program returns the step of one replica.
 func (f *compileFlags) program(ctx context.Context, m *keras.Model, mode string, replicas int) (*ir.Program, error) {
 	if mode == "predict" {
 		return m.InferenceProgram(f.batchSize / replicas)
@@ -195,8 +195,8 @@ func (f *compileFlags) program(ctx context.Context, m *keras.Model, mode string,
 	return m.TrainingProgram(ctx, data.Arrays(made.batch.X, made.batch.Y))
 }
 
-// most finds the layer with the largest part of a sum over the nodes of a program. Layers are told apart by the first
-// two names of their paths.
+// most finds the layer with the largest share of a sum over the nodes of a program. The first two names of a path
+// identify the layer.
 func most(p *ir.Program, of func(n *ir.Node) float64) layerPart {
 	total, parts := 0.0, map[string]float64{}
 	for i := range p.Nodes {

@@ -18,7 +18,7 @@ import (
 // weightEndings are the endings of files with weights alone.
 var weightEndings = append([]string{".weights.h5", ".weights.json"}, saving.FormatEndings()...)
 
-// alternatives lists endings, for messages: the given ones and those of further formats of weights.
+// alternatives lists endings for messages: the given ones and those of the other weight formats.
 func alternatives(endings ...string) string {
 	endings = append(endings, saving.FormatEndings()...)
 	last := len(endings) - 1

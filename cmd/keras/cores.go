@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// onCores makes the strategy tpu: all cores of the TPU that the environment names, whose hosts each run the same
-// command, or of this machine, or the devices given.
+// onCores creates the strategy tpu. It runs on the given devices, on all cores of the TPU that the environment names,
+// each of whose hosts runs the same command, or on the TPU of this machine.
 func (f *modelFlags) onCores(ctx context.Context, security securityFlags) (*tpu.Strategy, error) {
 	if len(f.devices) == 0 {
 		if _, err := kernels.Lookup(tpu.Kind); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// writeCSV writes a line for each example, with the outputs beside each other; the first line names the columns,
-// output_0, output_1, ...
+// writeCSV writes a line for each example, with the outputs side by side; the first line names the columns, output_0,
+// output_1, ...
 func writeCSV(path string, names []string, arrays []data.Array) error {
 	var header []string
 	widths := make([]int, len(arrays))
@@ -59,7 +59,7 @@ func writeCSV(path string, names []string, arrays []data.Array) error {
 	})
 }
 
-// csvWord writes element i of an array with the digits that give the same number when it is read.
+// csvWord writes element i of an array with enough digits to read back the same number.
 func csvWord(a data.Array, i int) string {
 	switch values := a.Elements().(type) {
 	case []float32:

@@ -79,7 +79,7 @@ func newDevices() *cobra.Command {
 	return c
 }
 
-// printPlugins writes a line for each plugin, or why it cannot be used, and what its devices reach.
+// printPlugins writes a line for each plugin, with the reason if it cannot be used, and the memories of its devices.
 func printPlugins(w io.Writer, found []plugin) {
 	for _, p := range found {
 		if p.Problem != "" {
@@ -91,7 +91,7 @@ func printPlugins(w io.Writer, found []plugin) {
 	}
 }
 
-// printMemories writes a line for each device of a plugin, with the memories that it reaches.
+// printMemories writes a line for each device of a plugin, with the memories that it can access.
 func printMemories(w io.Writer, p plugin) {
 	devices := slices.Collect(maps.Keys(p.Memories))
 	sort.Slice(devices, func(i, j int) bool { // xla:2 before xla:10

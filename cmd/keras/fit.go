@@ -144,7 +144,7 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	return f.train(c, m, source, append(metrics, options...), isChief)
 }
 
-// runOptions are the options of Fit that the flags ask for, on one process of the job.
+// runOptions returns the options of Fit for the flags, in one process of the job.
 func (f *fitFlags) runOptions(c *cobra.Command, m *keras.Model, strategy distribute.Strategy, isChief func() bool) ([]keras.FitOption, error) {
 	options := []keras.FitOption{
 		f.batchOption(), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
@@ -178,7 +178,7 @@ func (f *fitFlags) runOptions(c *cobra.Command, m *keras.Model, strategy distrib
 	return append(options, keras.Callbacks(watching...)), nil
 }
 
-// checkPlaces refuses files that could not be written in the end.
+// checkPlaces refuses output files that cannot be written.
 func (f *fitFlags) checkPlaces() error {
 	for _, file := range []struct{ flag, path string }{{"--output ", f.output}, {"--history ", f.history}, {"--trace ", f.trace}} {
 		if file.path == "" {
@@ -191,7 +191,7 @@ func (f *fitFlags) checkPlaces() error {
 	return nil
 }
 
-// tracer traces this process; workers beside the chief add their number to the name of the file.
+// tracer traces this process. Workers other than the chief add their number to the name of the file.
 func (f *fitFlags) tracer(s distribute.Strategy) *callbacks.Trace {
 	t := &callbacks.Trace{Path: f.trace}
 	if w, ok := s.(interface {
@@ -205,7 +205,7 @@ func (f *fitFlags) tracer(s distribute.Strategy) *callbacks.Trace {
 	return t
 }
 
-// place makes the strategy. One worker of several, the chief, prints and writes files.
+// place creates the strategy. Of several workers only one, the chief, prints and writes files.
 func (f *fitFlags) place(ctx context.Context, c *cobra.Command) (s distribute.Strategy, isChief func() bool, closeStrategy func(), err error) {
 	if f.batchSize < 0 {
 		return nil, nil, nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
@@ -238,7 +238,7 @@ func (f *fitFlags) place(ctx context.Context, c *cobra.Command) (s distribute.St
 	return workers, workers.IsChief, func() { _ = workers.Close() }, nil // the run has ended, one way or the other
 }
 
-// train fits and writes what was reached, also when the run was interrupted.
+// train runs Fit and writes the result, even if the run was interrupted.
 func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, options []keras.FitOption, isChief func() bool) error {
 	history, err := m.Fit(c.Context(), source, options...)
 	interrupted := stopped(c.Context(), err)
@@ -286,7 +286,7 @@ func parseClassWeight(text string) (map[int]float64, error) {
 	return weights, nil
 }
 
-// writeHistory writes an object, name to the list of its values, Keras's history.history.
+// writeHistory writes an object that maps each name to the list of its values, like Keras's history.history.
 func writeHistory(path string, h *keras.History) error {
 	var o object
 	for _, name := range h.Names() {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// callbackFlags are the flags of fit that steer the training by what an epoch has shown.
+// callbackFlags are the flags of fit that control training by the results of epochs.
 type callbackFlags struct {
 	learningRate                           float64
 	earlyStopping, checkpoint, tensorBoard string
@@ -25,7 +25,7 @@ func (f *callbackFlags) register(s *pflag.FlagSet) {
 	s.StringVar(&f.tensorBoard, "tensorboard", "", "folder for what TensorBoard shows")
 }
 
-// check refuses flags that nothing could come of.
+// check refuses flags that could have no effect.
 func (f *callbackFlags) check(s *pflag.FlagSet) error {
 	if s.Changed("learning-rate") && !(f.learningRate > 0 && !math.IsInf(f.learningRate, 1)) {
 		return usagef("--learning-rate %v: expected a positive number", f.learningRate)
@@ -78,7 +78,7 @@ func (f *callbackFlags) stopping(validated bool) (*callbacks.EarlyStopping, erro
 	return &callbacks.EarlyStopping{Monitor: monitor, Patience: patience, RestoreBestWeights: true}, nil
 }
 
-// loss is the name of the loss that says how good a model is.
+// loss is the name of the loss by which models are compared.
 func loss(validated bool) string {
 	if validated {
 		return "val_loss"

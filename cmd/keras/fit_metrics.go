@@ -14,11 +14,11 @@ import (
 	"github.com/gokeras/gokeras/keras/monitoring"
 )
 
-// restartsVariable tells a worker how often keras launch has started it again.
+// restartsVariable tells a worker how often keras launch has restarted it.
 const restartsVariable = "GOKERAS_RESTARTS"
 
-// serveMetrics begins to answer questions for metrics, where that was asked for, and returns the option that makes Fit
-// measure its steps. It is there while the worker waits for the others too.
+// serveMetrics starts to serve metrics if the flags ask for it, and returns the option that makes Fit measure its
+// steps. Metrics are also available while the worker waits for the others.
 func (f *fitFlags) serveMetrics(c *cobra.Command) (options []keras.FitOption, closeServer func() error, err error) {
 	if f.metricsAddress == "" {
 		return nil, func() error { return nil }, nil
@@ -44,8 +44,8 @@ func (f *fitFlags) serveMetrics(c *cobra.Command) (options []keras.FitOption, cl
 	return []keras.FitOption{keras.Callbacks(monitoring.Steps(m))}, server.Close, nil
 }
 
-// portOf is how far the port of a task is from that of the first one: on parameter servers the workers come first, then
-// the servers, then the coordinator.
+// portOf returns the offset of a task's port from that of the first task. In a job with parameter servers the workers
+// come first, then the servers, then the coordinator.
 func portOf(spec *cluster.Spec, task cluster.Task) int {
 	servers := 0
 	if spec != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective"
 )
 
-// secretVariable holds a text that all workers share and prove to each other that they know. keras launch makes one for
-// each job.
+// secretVariable holds a secret that all workers share, and of which they prove their knowledge to each other. keras
+// launch creates one for each job.
 const secretVariable = "KERAS_SECRET"
 
-// securityFlags say how workers know each other.
+// securityFlags say how workers authenticate each other.
 type securityFlags struct{ secretFile, caFile, certFile, keyFile string }
 
 func (f *securityFlags) register(s *pflag.FlagSet) {
@@ -28,7 +28,8 @@ func (f *securityFlags) register(s *pflag.FlagSet) {
 // given reports whether any was set.
 func (f *securityFlags) given() bool { return *f != securityFlags{} }
 
-// security is what the workers prove to each other; nil is nothing, which is enough on the loopback interface.
+// security returns how the workers authenticate each other; nil means not at all, which is enough on the loopback
+// interface.
 func (f *securityFlags) security() (*collective.Security, error) {
 	files := 0
 	for _, name := range []string{f.caFile, f.certFile, f.keyFile} {

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 )
 
-// onServers is the strategy whose variables lie on parameter servers.
+// onServers is the strategy whose variables are on parameter servers.
 const onServers = "parameterserver"
 
 func (f *fitFlags) serverOptions(c *cobra.Command) (parameterserver.Options, error) {
@@ -28,7 +28,7 @@ func (f *fitFlags) serverOptions(c *cobra.Command) (parameterserver.Options, err
 }
 
 // serveVariables is fit on a parameter server: it holds variables until the job is over. It reports whether this
-// process is one.
+// process is a parameter server.
 func (f *fitFlags) serveVariables(c *cobra.Command) (bool, error) {
 	if f.strategy != onServers {
 		return false, nil

@@ -17,11 +17,11 @@ import (
 	"github.com/gokeras/gokeras/distribute/multiworker"
 )
 
-// statusStopped is the exit status of a run that a signal has stopped and that the same command takes up again. It is
+// statusStopped is the exit status of a run that a signal has stopped and that the same command resumes. It is
 // EX_TEMPFAIL of sysexits.h: try again later.
 const statusStopped = 75
 
-// statusError is an error with an exit status of its own.
+// statusError is an error with its own exit status.
 type statusError struct {
 	error
 	status int
@@ -73,7 +73,7 @@ func (f *fitFlags) placeOnWorkers(ctx context.Context) (*distribute.MultiWorkerM
 	}})
 }
 
-// chiefWriter writes what the chief of the workers says. Who that is may change.
+// chiefWriter writes only on the chief of the workers, which may change.
 type chiefWriter struct {
 	io.Writer
 	isChief func() bool
@@ -87,7 +87,7 @@ func (w chiefWriter) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
-// Fd is that of the file behind, by which the progress bar knows a terminal.
+// Fd returns that of the underlying file, by which the progress bar recognizes a terminal.
 func (w chiefWriter) Fd() uintptr {
 	if f, ok := w.Writer.(interface{ Fd() uintptr }); ok {
 		return f.Fd()
@@ -100,7 +100,7 @@ func stopped(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, callbacks.ErrStopped))
 }
 
-// errStoppedBefore is what a run that was stopped while its worker waited for the others ends with.
+// errStoppedBefore returns the error of a run that was stopped while its worker waited for the others.
 func (f *fitFlags) errStoppedBefore() error {
 	err := errors.New("interrupted while waiting for the other workers; nothing was written")
 	if f.backup == "" {
@@ -109,7 +109,7 @@ func (f *fitFlags) errStoppedBefore() error {
 	return statusError{fmt.Errorf("%w; the same command goes on where the job's backup is", err), statusStopped}
 }
 
-// late ends a worker that came when the others had left. They take the backup away when the run has ended well.
+// late ends a worker that joined after the others had left. If the run ended well, they have removed the backup.
 func (f *fitFlags) late(c *cobra.Command, err error) error {
 	there := func(path ...string) bool {
 		_, err := os.Stat(filepath.Join(path...))
@@ -125,7 +125,7 @@ func (f *fitFlags) late(c *cobra.Command, err error) error {
 	return err
 }
 
-// errStopped is what a run that was stopped ends with.
+// errStopped returns the error of a run that was stopped.
 func (f *fitFlags) errStopped() error {
 	if f.backup == "" {
 		return fmt.Errorf("interrupted; wrote what was reached to %s", f.output)

@@ -8,7 +8,7 @@ import (
 )
 
 // object is a JSON object whose members keep their order. Numbers are written as Python's json module does, with all
-// digits, and with NaN and Infinity, which JSON itself has no words for.
+// digits, and with NaN and Infinity, which JSON itself does not have.
 type object struct {
 	names, values []string
 }

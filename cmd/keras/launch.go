@@ -100,13 +100,13 @@ func newLaunch() *cobra.Command {
 	return c
 }
 
-// ended reports how one run of a worker went.
+// ended is the result of one run of a worker.
 type ended struct {
 	worker int
 	err    error
 }
 
-// run starts the workers and waits for all.
+// run starts the workers and waits for all of them.
 func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr io.Writer) error {
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return fmt.Errorf("launch: %w", err)
@@ -142,7 +142,7 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	return l.wait(ctx)
 }
 
-// computing is how many of the processes compute all the time: parameter servers and their coordinator mostly wait.
+// computing is the number of processes that compute all the time; parameter servers and their coordinator mostly wait.
 func (f *launchFlags) computing() int {
 	if f.evaluator {
 		return f.workers + 1
@@ -184,10 +184,10 @@ func localCluster(workers, servers int) (*cluster.Spec, error) {
 	return cluster.NewSpec(jobs)
 }
 
-// processorsVariable is how many processors a Go program computes on.
+// processorsVariable sets the number of processors that a Go program uses.
 const processorsVariable = "GOMAXPROCS"
 
-// launcher looks after the workers.
+// launcher starts and supervises the workers.
 type launcher struct {
 	*launchFlags
 	command   []string
@@ -212,7 +212,7 @@ type launcher struct {
 	owed     os.Signal   // that parameter servers have not been given yet; nil: there is none
 }
 
-// name is what a process is called.
+// name returns the name of a process.
 func (l *launcher) name(i int) string {
 	switch t := l.tasks[i]; t.Type {
 	case cluster.Worker:
@@ -338,7 +338,7 @@ func (l *launcher) wait(ctx context.Context) error {
 	return w.failed
 }
 
-// stop asks the workers to end, and the servers after them. A second signal goes to all at once.
+// stop asks the workers to end, and then the servers. A second signal goes to all at once.
 func (l *launcher) stop(w *waiting, s os.Signal) {
 	if l.ending {
 		l.owed = nil
@@ -350,7 +350,7 @@ func (l *launcher) stop(w *waiting, s os.Signal) {
 	l.signalOthers(s)
 }
 
-// workerEnded starts a worker again, or does without it, or ends the job.
+// workerEnded restarts a worker, continues without it, or ends the job.
 func (l *launcher) workerEnded(w *waiting, e ended) {
 	l.running[e.worker] = nil
 	switch {
@@ -377,7 +377,7 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 	l.again(w, e)
 }
 
-// again starts a process that has failed again, or does without it, or ends the job.
+// again restarts a process that has failed, continues without it, or ends the job.
 func (l *launcher) again(w *waiting, e ended) {
 	if l.ending {
 		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
@@ -414,7 +414,7 @@ func (l *launcher) again(w *waiting, e ended) {
 	}
 }
 
-// isStatus reports whether a process ended with an exit status.
+// isStatus reports whether a process ended with the given exit status.
 func isStatus(err error, status int) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == status
@@ -427,7 +427,7 @@ func keep(first, next error) error {
 	return next
 }
 
-// least is the number of workers that the job needs.
+// least is the smallest number of workers with which the job can run.
 func (l *launcher) least() int {
 	if l.minWorkers == 0 {
 		return l.workers
@@ -448,7 +448,7 @@ func (l *launcher) signal(s os.Signal) {
 	}
 }
 
-// drain waits for the workers that run.
+// drain waits for the running workers.
 func (l *launcher) drain() {
 	for l.left() > 0 {
 		select {

@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// devicesVariable says which GPUs a process sees, by their numbers or names; to the process they are those from 0 on.
+// devicesVariable says which GPUs a process sees, by their numbers or names; the process itself numbers them from 0.
 const devicesVariable = "CUDA_VISIBLE_DEVICES"
 
-// shareDevices gives each worker so many GPUs of its own: of those that the launcher sees, in order. Other processes of
-// the job see none.
+// shareDevices gives each worker its own GPUs, in order, from those that the launcher sees. Other processes of the job
+// see none.
 func (f *launchFlags) shareDevices() error {
 	if f.devices == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (f *launchFlags) shareDevices() error {
 	return nil
 }
 
-// devicesOf is the variable for a process; "" where nothing was asked for.
+// devicesOf returns the variable for a process; "" if GPUs are not divided.
 func (f *launchFlags) devicesOf(task cluster.Task) string {
 	switch {
 	case f.devices == 0:

@@ -24,7 +24,7 @@ type prefixWriter struct {
 	pending []byte
 }
 
-// maxLine is how much is kept of a line without an end.
+// maxLine is the largest number of bytes that are kept of an unfinished line.
 const maxLine = 64 << 10
 
 // Write implements io.Writer. Carriage returns, which progress bars use, end a line too.

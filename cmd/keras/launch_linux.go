@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownGroup puts a worker and what it starts into a group of processes, which ends with this process.
+// ownGroup puts a worker and the processes that it starts into a process group, which ends with this process.
 func ownGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
@@ -26,7 +26,7 @@ func isStopped(id int) bool {
 	return found && len(state) > 0 && (state[0] == 'T' || state[0] == 't')
 }
 
-// signalGroup sends a signal to a worker and what it started.
+// signalGroup sends a signal to a worker and the processes that it has started.
 func signalGroup(c *exec.Cmd, s os.Signal) {
 	if number, ok := s.(syscall.Signal); ok {
 		_ = syscall.Kill(-c.Process.Pid, number) // it may have ended already

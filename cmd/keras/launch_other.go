@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// ownGroup does nothing: groups of processes differ between systems.
+// ownGroup does nothing: process groups differ between systems.
 func ownGroup(*exec.Cmd) {}
 
 // passesFiles says that a worker can inherit a pipe.

@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// A job with parameter servers ends in order: the coordinator and the workers are told first, so that steps under way
-// end and the coordinator can tell the servers, which keep nobody waiting then. Servers that were told together with
-// the others would leave these waiting for answers.
+// A job with parameter servers ends in order. The coordinator and the workers are signalled first, so that current
+// steps end and the coordinator can tell the servers. Servers that were signalled together with the others would leave
+// these waiting for answers.
 
 // signalOthers passes a signal on to all but the servers.
 func (l *launcher) signalOthers(s os.Signal) {
@@ -26,7 +26,7 @@ func (l *launcher) signalOthers(s os.Signal) {
 	}
 }
 
-// signalServers gives servers the signal that they are owed.
+// signalServers sends servers the signal that was held back.
 func (l *launcher) signalServers() {
 	if l.owed == nil {
 		return
@@ -39,7 +39,7 @@ func (l *launcher) signalServers() {
 	l.owed = nil
 }
 
-// onlyServers reports whether nobody else is left.
+// onlyServers reports whether only servers are left.
 func (l *launcher) onlyServers() bool {
 	for i, c := range l.running {
 		if c != nil && l.tasks[i].Type != cluster.ParameterServer {
@@ -49,11 +49,11 @@ func (l *launcher) onlyServers() bool {
 	return true
 }
 
-// A coordinator whose program returns an error tells the servers that the job is over. Then there is nothing that it
-// could be started again for: it would wait for them. One that was killed before, or that exits at once, has told them
-// nothing.
+// A coordinator whose program returns an error tells the servers that the job is over. Restarting it would then be
+// useless, because it would wait for servers that have ended. A coordinator that was killed before that, or that exits
+// at once, has told them nothing.
 
-// overPatience is how long servers take to end that were told to, on a busy machine.
+// overPatience is how long servers that were told to end need for it, on a busy machine.
 const overPatience = time.Second
 
 // toldOver reports whether the coordinator has said that it ends the job.
@@ -69,8 +69,8 @@ func (l *launcher) mayBeOver(e ended) bool {
 	return servers && l.tasks[e.worker].Type == cluster.Chief && (l.served || l.toldOver() || errors.As(e.err, &exit) && exit.Exited())
 }
 
-// coordinatorEnded ends the job where the coordinator has told the servers to end before it failed, and waits a moment
-// for the sign of it where it may have.
+// coordinatorEnded ends the job if the coordinator told the servers to end before it failed. If it may have done so, it
+// waits briefly for a sign of that.
 func (l *launcher) coordinatorEnded(w *waiting, e ended) {
 	w.decided, w.undecided = time.After(overPatience), &e
 	var exit *exec.ExitError
@@ -79,7 +79,7 @@ func (l *launcher) coordinatorEnded(w *waiting, e ended) {
 	}
 }
 
-// serverDone notes that a server has ended well, which is the sign.
+// serverDone notes that a server has ended well, which is that sign.
 func (l *launcher) serverDone(w *waiting, e ended) {
 	if l.tasks[e.worker].Type == cluster.ParameterServer {
 		l.served = true
@@ -97,7 +97,7 @@ func (l *launcher) jobOver(w *waiting) {
 	l.stop(w, syscall.SIGTERM)
 }
 
-// noteEnd chooses the file that tells workers of the end.
+// noteEnd chooses the file that tells workers that the job has ended.
 func (l *launcher) noteEnd() error {
 	folder, err := os.MkdirTemp("", "keras-job-")
 	if err != nil {
@@ -107,8 +107,8 @@ func (l *launcher) noteEnd() error {
 	return nil
 }
 
-// jobDone notes that the coordinator has ended well: a worker that failed just before and was started again would wait
-// for servers that have ended too.
+// jobDone notes that the coordinator has ended well. Otherwise a worker that failed just before and was restarted would
+// wait for servers that have ended too.
 func (l *launcher) jobDone(e ended) {
 	if l.over == "" || l.tasks[e.worker].Type != cluster.Chief {
 		return

@@ -11,24 +11,24 @@ import (
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
-// A worker that is frozen does not end, and the others of a job with a fixed number of workers would wait for it. They
-// tell the launcher whom they miss, and the launcher ends that one, so that it is started again like any that fails.
+// A frozen worker does not end, and in a job with a fixed number of workers the others would wait for it. They tell the
+// launcher which worker they miss, and the launcher ends it, so that it is restarted like any worker that fails.
 
-// report is what a worker has said in one of its lives.
+// report is a message from one run of a worker.
 type report struct {
 	worker, start int
 	supervisor.Event
 }
 
-// settled is how long ago a worker must have begun to look for the others to be missed: at first they may not have
-// heard it yet.
+// settled is how long a worker must have been looking for the others before it can be reported missing: at first they
+// may not have heard from it yet.
 const settled = 2 * time.Second
 
-// lastWords is how long a worker that has ended is still listened to.
+// lastWords is how long the launcher listens to a worker that has ended.
 const lastWords = 100 * time.Millisecond
 
-// connect gives a worker, before it is started, a pipe to the launcher. listen is to be called after, and says whether
-// it runs; what that returns is to be called when it has ended.
+// connect gives a worker, before it is started, a pipe to the launcher. Call listen after the start, with whether the
+// worker runs, and the returned end when the worker has ended.
 func (l *launcher) connect(c *exec.Cmd, who report) (listen func(runs bool) (end func()), err error) {
 	if !passesFiles {
 		return func(bool) func() { return func() {} }, nil
@@ -61,7 +61,7 @@ func (l *launcher) connect(c *exec.Cmd, who report) (listen func(runs bool) (end
 	}, nil
 }
 
-// hear acts on what a worker has said.
+// hear acts on a report of a worker.
 func (l *launcher) hear(r report) {
 	if l.running[r.worker] == nil || l.starts[r.worker] != r.start || l.ending {
 		return // it is of an earlier life, or does not matter any more
@@ -76,7 +76,7 @@ func (l *launcher) hear(r report) {
 		if i >= l.workers || i == r.worker || l.running[i] == nil || l.silent[i] {
 			continue
 		}
-		// One that has not come to look for the others may be slow to begin. If it is stopped, it never will.
+		// A worker that does not look for the others yet may be slow to start. If it is stopped, it never will.
 		if came := l.joined[i]; (came.IsZero() || time.Since(came) < settled) && !isStopped(l.running[i].Process.Pid) {
 			continue
 		}
@@ -91,7 +91,7 @@ func (l *launcher) hear(r report) {
 	}
 }
 
-// onlySilent reports whether those that are left do not answer, so that nobody is there to wait for them.
+// onlySilent reports whether all remaining workers are silent, so that no other worker waits for them.
 func (l *launcher) onlySilent() bool {
 	for i, c := range l.running {
 		if c != nil && !l.silent[i] {

@@ -35,8 +35,7 @@ import (
 
 func main() { os.Exit(runUntilSignal(os.Args[1:])) }
 
-// runUntilSignal is run for a process: Ctrl-C and SIGTERM end the work after the current step, a second one ends the
-// program.
+// runUntilSignal calls run. Ctrl-C and SIGTERM end the work after the current step; a second signal ends the program.
 func runUntilSignal(args []string) int {
 	ctx, stop := signal.NotifyContext(context.WithValue(context.Background(), signals{}, true), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

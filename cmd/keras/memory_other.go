@@ -4,7 +4,7 @@ package main
 
 import "runtime"
 
-// peakMemory returns the memory that the process has asked the system for, in bytes.
+// peakMemory returns the memory that the process has requested from the system, in bytes.
 func peakMemory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -116,7 +116,7 @@ func inputNames(m *keras.Model) []string {
 	return names
 }
 
-// batchOption is the one that all runs share.
+// batchOption returns the batch size, an option of all runs.
 func (f *modelFlags) batchOption() keras.LoopOption {
 	return keras.BatchSize(f.batchSize)
 }

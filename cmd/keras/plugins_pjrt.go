@@ -29,7 +29,7 @@ func pjrtPlugins() []plugin {
 	return all
 }
 
-// memoriesOf lists the memories that the devices reach, nil where the plugin does not tell memories apart.
+// memoriesOf lists the memories that the devices can access, nil if the plugin does not distinguish memories.
 func memoriesOf(b *pjrt.Backend) (map[string][]deviceMemory, error) {
 	var all map[string][]deviceMemory
 	for _, d := range b.Devices() {

@@ -38,7 +38,7 @@ func newSummary() *cobra.Command {
 	return c
 }
 
-// modelSummary is what `keras summary --json` prints.
+// modelSummary is the output of `keras summary --json`.
 type modelSummary struct {
 	Name               string         `json:"name"`
 	ClassName          string         `json:"class_name"`

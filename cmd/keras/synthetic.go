@@ -14,10 +14,10 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// openAxis is the length that an open axis of an input gets in synthetic data.
+// openAxis is the length of an input's open axes in synthetic data.
 const openAxis = 32
 
-// synthetic is one batch of made-up data that comes again and again.
+// synthetic is one batch of made-up data that is repeated.
 type synthetic struct {
 	batch data.Batch
 	tick  func() // called when a batch has been used; nil: nobody wants to know
@@ -83,7 +83,8 @@ func newSynthetic(ctx context.Context, m *keras.Model, batch int, targets bool) 
 	return s, nil
 }
 
-// vocabulary is the smallest table that an input, or one with the same layer, is looked up in; 0 where there is none.
+// vocabulary returns the size of the smallest table in which an input, or another input of the same layer, is looked
+// up; 0 if there is none.
 func vocabulary(m *keras.Model, in *layers.KerasTensor) int {
 	smallest := 0
 	take := func(l layers.Layer) {

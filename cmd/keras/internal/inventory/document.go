@@ -88,7 +88,7 @@ func joinNames(rows []Row) string {
 	return strings.Join(names, ", ")
 }
 
-// Summary returns the table of how much of each module is there, which also stands in the README.
+// Summary returns the table of how much of each module is implemented, which is also in the README.
 func Summary(rows []Row) string {
 	var b strings.Builder
 	b.WriteString("| module of Keras | symbols | here |\n|---|---|---|\n")

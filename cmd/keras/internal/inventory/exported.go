@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// packages are the folders whose names users write.
+// packages are the folders of the packages whose names users write.
 var packages = []string{
 	"keras", "keras/applications", "keras/boundingboxes", "keras/distillation", "keras/features", "keras/ops", "keras/plot", "keras/saving", "layers", "layers/activations", "layers/constraints", "layers/initializers", "layers/quantizers", "layers/regularizers", "losses",
 	"metrics", "optimizers", "optimizers/schedules", "callbacks", "data", "data/datasets", "distribute", "keras/distribution", "kernels",

@@ -161,7 +161,7 @@ func derived(s Symbol, names map[string]bool) string {
 
 func resolves(_ any, err error) bool { return err == nil }
 
-// camel turns a name of Python into one of Go: log_softmax becomes LogSoftmax. Names of classes stay.
+// camel turns a Python name into a Go name: log_softmax becomes LogSoftmax. Names of classes stay.
 func camel(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {

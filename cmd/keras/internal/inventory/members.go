@@ -49,7 +49,7 @@ func Members(root string) ([]Row, error) {
 	return rows, errors.Join(wrong...)
 }
 
-// derivedMember is the method or the option of the same name.
+// derivedMember returns the method or the option of the same name.
 func derivedMember(class, name string, names map[string]bool) string {
 	if method, argument, ok := strings.Cut(strings.TrimSuffix(name, ")"), "("); ok {
 		switch argument {
@@ -68,7 +68,7 @@ func derivedMember(class, name string, names map[string]bool) string {
 	return "keras.Model." + camel(name)
 }
 
-// fieldOrInterface are counterparts that are no functions, types or methods of types.
+// fieldOrInterface lists counterparts that are not functions, types or methods of types.
 var fieldOrInterface = map[string]bool{
 	"CompileConfig.Optimizer": true, "CompileConfig.Loss": true, "CompileConfig.LossWeights": true, "CompileConfig.Metrics": true, "CompileConfig.WeightedMetrics": true,
 	"CompileConfig.StepsPerExecution": true, "CompileConfig.TestStep": true, "CompileConfig.TrainStep": true,
@@ -81,7 +81,7 @@ const (
 	whole     = "written and read by Save and LoadModel"
 )
 
-// memberEntries names counterparts that derivedMember does not find, and why there is none.
+// memberEntries names counterparts that derivedMember does not find, or says why there is none.
 var memberEntries = map[string]entry{
 	"Model.compile(optimizer)":               {"CompileConfig.Optimizer", ""},
 	"Model.compile(loss)":                    {"CompileConfig.Loss", ""},

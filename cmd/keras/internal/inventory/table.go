@@ -3,8 +3,7 @@ package inventory
 // entry is the counterpart of a symbol of Keras if it cannot be derived from the name.
 type entry struct{ ours, difference string }
 
-// explicit holds the symbols that are not found by name, and those that differ. Names of Go must exist; a test checks
-// it.
+// explicit holds the symbols that are not found by name, and those that differ. A test checks that the Go names exist.
 var explicit = map[string]entry{
 	"Input":            {"keras.Input", "shape without the batch axis, as options"},
 	"Model":            {"keras.NewFunctional, keras.NewModel", "a Functional model, or any Go value with a Call method"},
