@@ -38,14 +38,14 @@ func main() {
 	}
 }
 
-// tower makes the vector of a user or an item of its name.
+// tower computes the vector of a user or an item from its name.
 func tower(name string) (in, out *layers.KerasTensor, rows *layers.Embedding) {
 	in = keras.Input(keras.Shape(1), keras.DType("string"), keras.InputName(name))
 	rows = &layers.Embedding{Name: name + "_rows", OutputDim: 8, Dynamic: true, MaxRows: 1 << 20, MemoryBytes: 64 << 20}
 	return in, layers.Apply(&layers.Dense{Units: 8}, layers.Apply(&layers.Flatten{}, layers.Apply(rows, in))), rows
 }
 
-// clicks are n impressions: users like items of their own kind. Some of both are met once only.
+// clicks returns n impressions: users like items of their own kind. Some users and items occur only once.
 func clicks(n int) (users, items [][]string, clicked [][]float32) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range n {

@@ -5,7 +5,7 @@
 // mirrored, central, one or default. A batch belongs to one replica, so two replicas take 20 examples per step; all
 // strategies print the same numbers.
 //
-// The classifier of handwritten digits (-model mnist), is a convolutional network in a ModelFn, trained and evaluated
+// The classifier of handwritten digits (-model mnist) is a convolutional network in a ModelFn, trained and evaluated
 // alternately. On several workers, with a separate process that evaluates:
 //
 //	keras launch -n 2 --evaluator --restarts 3 -- ./estimator -model mnist -strategy multiworker -model-dir DIR
@@ -38,7 +38,7 @@ import (
 	"github.com/gokeras/gokeras/keras/estimator"
 )
 
-// flags are those of the command line.
+// flags are the command line's flags.
 type flags struct {
 	model, strategy, dir, data string
 	steps, batch, every        int
@@ -63,7 +63,7 @@ func main() {
 	}
 }
 
-// secretVariable holds a secret that the workers share; keras launch makes one for each job.
+// secretVariable holds a secret that the workers share; keras launch creates one for each job.
 const secretVariable = "KERAS_SECRET"
 
 // newStrategy is the line that changes.
@@ -93,7 +93,7 @@ func newStrategy(ctx context.Context, w io.Writer, name string) (distribute.Stra
 	return nil, fmt.Errorf("there is no strategy %q; use mirrored, central, one, default, multiworker or parameterserver", name)
 }
 
-// serverOptions are those of a process of a job with parameter servers.
+// serverOptions returns the options for a process of a job with parameter servers.
 func serverOptions() parameterserver.Options {
 	o := parameterserver.Options{Observe: func(text string) { fmt.Fprintln(os.Stderr, text) }}
 	if secret := os.Getenv(secretVariable); secret != "" {
@@ -137,7 +137,7 @@ func run(ctx context.Context, w io.Writer, f flags) (err error) {
 	return fmt.Errorf("there is no model %q; use linear or mnist", f.model)
 }
 
-// input makes the data of one session of the regressor.
+// input creates the data for one session of the regressor.
 func input(distribute.InputContext) (data.Dataset, error) {
 	one := data.FromTensorSlices(map[string]any{"feats": [][]float32{{1}}}, [][]float32{{1}})
 	return one.Repeat(1000).Batch(10, false), nil
@@ -170,7 +170,7 @@ func linear(ctx context.Context, w io.Writer, strategy distribute.Strategy, dir 
 	return nil
 }
 
-// show prints what an evaluation gave.
+// show prints the results of an evaluation.
 func show(w io.Writer, results map[string]float64) {
 	for _, key := range slices.Sorted(maps.Keys(results)) {
 		fmt.Fprintf(w, "%-16s %.6f\n", key, results[key])

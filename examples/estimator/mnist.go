@@ -43,7 +43,8 @@ func mnist(ctx context.Context, w io.Writer, strategy distribute.Strategy, f fla
 	return nil
 }
 
-// images makes an InputFn: the images of this process's part, scaled, and for training again and again in a new order.
+// images makes an InputFn of this process's part of the images, scaled; for training it repeats them, each time in a
+// new order.
 func images(of datasets.Split, batch int, train bool) estimator.InputFn {
 	return func(c distribute.InputContext) (data.Dataset, error) {
 		all := of.Arrays().Elements()
@@ -54,7 +55,7 @@ func images(of datasets.Split, batch int, train bool) estimator.InputFn {
 	}
 }
 
-// modelFn is the guide's: a convolutional network, its loss over the batch, and gradient descent.
+// modelFn is that of the guide: a convolutional network, its loss over the batch, and gradient descent.
 func modelFn(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, p estimator.Params) (estimator.EstimatorSpec, error) {
 	spec := estimator.EstimatorSpec{Mode: mode}
 	model, err := estimator.Once(c, "model", func() (*keras.Model, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// trainWithLoop trains with a loop of its own: the step is traced once and replayed on every replica.
+// trainWithLoop trains with a custom loop: the step is traced once and replayed on every replica.
 func trainWithLoop(ctx context.Context, f flags, w io.Writer, model *keras.Model, digits *datasets.Images) (*keras.History, float64, error) {
 	strategy := model.Strategy()
 	loss := &losses.SparseCategoricalCrossentropy{FromLogits: true}

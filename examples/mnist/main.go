@@ -135,7 +135,7 @@ func trainWithFit(ctx context.Context, f flags, w io.Writer, model *keras.Model,
 	return history, scores["accuracy"], err
 }
 
-// learningRate falls from the given rate to nothing along half a cosine.
+// learningRate falls from the given rate to 0 along half a cosine.
 func learningRate(f flags, digits *datasets.Images) schedules.Schedule {
 	steps := (digits.Train.Len() + f.batchSize - 1) / f.batchSize
 	return &schedules.CosineDecay{InitialLearningRate: f.rate, DecaySteps: float64(steps * f.epochs)}

@@ -20,7 +20,7 @@ const (
 )
 
 // save writes the training curves and the model, and returns the names of the files. A model of a Go type has no
-// configuration that Keras could read, so of that the weights are written.
+// configuration that Keras could read, so only its weights are written.
 func save(dir string, model *keras.Model, history *keras.History) (curves, saved string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", "", err
@@ -37,7 +37,7 @@ func save(dir string, model *keras.Model, history *keras.History) (curves, saved
 	return curves, saved, model.Save(saved)
 }
 
-// showPredictions draws the first n test images side by side with what the model reads.
+// showPredictions draws the first n test images side by side with the model's predictions.
 func showPredictions(ctx context.Context, w io.Writer, model *keras.Model, test datasets.Split, n int) error {
 	logits, err := model.Predict(context.WithoutCancel(ctx), test.Arrays().Slice(0, n))
 	if err != nil {

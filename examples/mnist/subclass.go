@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// residual adds what two convolutions make of its input to the input.
+// residual adds the result of two convolutions to their input.
 type residual struct{ Conv1, Conv2 *layers.Conv2D }
 
 func newResidual(filters int) *residual {

@@ -23,8 +23,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// secretVariable holds a text that all workers share. Beyond the loopback interface they prove with it that they belong
-// together.
+// secretVariable holds a secret that all workers share. Outside the loopback interface they prove with it that they
+// belong together.
 const secretVariable = "KERAS_SECRET"
 
 func main() {
@@ -81,7 +81,8 @@ func run(ctx context.Context, out io.Writer, from, backup string, epochs, port i
 	return nil
 }
 
-// examples makes n examples of y = x₀·x₁ + noise. Every worker makes the same, and trains on its part of each batch.
+// examples makes n examples of y = x₀·x₁ + noise. Every worker generates the same examples, and trains on its part of
+// each batch.
 func examples(n int) (x [][]float32, y []float32) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range n {

@@ -118,7 +118,7 @@ func recommender(f flags, s distribute.Strategy) (*keras.Model, error) {
 	return keras.NewFunctional(keras.Inputs(user, item), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, hidden)), distribute.Scope(s), keras.Seed(1))
 }
 
-// examples makes pairs of users and items, and whether they go together: each has one of three tastes.
+// examples generates pairs of users and items, and whether they match: each has one of three tastes.
 func examples(f flags) data.Dataset {
 	r := rand.New(rand.NewPCG(1, 2))
 	users, items, likes := make([]int32, f.examples), make([]int32, f.examples), make([]float32, f.examples)
@@ -131,7 +131,7 @@ func examples(f flags) data.Dataset {
 	return data.Arrays([]data.Array{column(users), column(items)}, column(likes))
 }
 
-// column is a list as (examples, 1).
+// column returns a list as an array of shape (examples, 1).
 func column[T data.Number](values []T) data.Array {
 	return data.Must(data.ArrayOf(values, len(values), 1))
 }
