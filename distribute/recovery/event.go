@@ -1,6 +1,6 @@
 package recovery
 
-// Kind is what all workers of a job do together.
+// Kind is a kind of undertaking: something that all workers of a job do together.
 type Kind uint8
 
 // The kinds of undertakings.
@@ -17,7 +17,7 @@ func (k Kind) String() string {
 	return name(int(k), "enter", "step", "epoch", "boundary", "aside")
 }
 
-// Place is a place in a Fit.
+// Place is a position within a Fit.
 type Place struct {
 	Epoch int // the epoch under way, or the next one
 	Done  int // batches of it that were trained on
@@ -31,10 +31,10 @@ type Task struct {
 	Joining bool   // of Enter: this worker has no state, and the group that took it in does
 }
 
-// Action is what a worker has to do now.
+// Action is what a worker must do now.
 type Action uint8
 
-// The first action is there while nothing is under way, the next ones are to be done, and the last ones end an
+// The first action means that there is no undertaking, the next ones are to be done, and the last ones end an
 // undertaking.
 const (
 	Idle     Action = iota
@@ -63,10 +63,11 @@ func (a Action) String() string {
 // Ends reports whether the action ends an undertaking.
 func (a Action) Ends() bool { return a >= Proceed }
 
-// Outcome is how an action went.
+// Outcome is the result of an action.
 type Outcome uint8
 
-// The outcomes. Done and Failed fit every action that is to be done, the others those that they name.
+// The outcomes. Done and Failed are possible for every action that is to be done, the others for the actions that they
+// name.
 const (
 	Done     Outcome = iota
 	Failed           // with an error that a next group cannot mend
@@ -83,13 +84,13 @@ func (o Outcome) String() string {
 	return name(int(o), "done", "failed", "lost", "waiting", "stopping", "took", "kept", "left")
 }
 
-// Event is how an action went.
+// Event reports the outcome of an action.
 type Event struct {
 	Outcome Outcome
 	State   State // of Took
 }
 
-// State is where a worker is, as it tells those that are behind.
+// State says where a worker is; it is sent to workers that are behind.
 type State struct {
 	Position uint64 // positions that the job has come to
 	Fits     int    // calls of Fit that have begun, in the whole job

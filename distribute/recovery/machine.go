@@ -2,8 +2,8 @@ package recovery
 
 import "fmt"
 
-// Machine is one worker's side of the recovery. The zero value is a worker that has not come to a Fit. It is a value
-// that can be compared and copied; its methods are to be called one at a time.
+// Machine is one worker's side of the recovery. The zero value is a worker that has not reached a Fit. It is a value
+// that can be compared and copied. Its methods must not be called concurrently.
 type Machine struct {
 	state State
 	calls int   // calls of Fit of this process: fewer than those of the job where it came later
@@ -23,8 +23,8 @@ type Machine struct {
 	inFit   bool   // the aside is one within Fit
 }
 
-// Undertake begins an undertaking and returns what to do first, which [Machine.Apply] wants to hear of. What was under
-// way before is forgotten.
+// Undertake begins an undertaking and returns the first action, whose outcome must be passed to [Machine.Apply]. It
+// drops an unfinished undertaking.
 func (m *Machine) Undertake(t Task) Action {
 	m.task, m.joining = t, false
 	switch {
@@ -53,8 +53,8 @@ func (m *Machine) Undertake(t Task) Action {
 	return m.attempt()
 }
 
-// Apply takes in how the action went and returns the next one. An outcome that the action cannot have is an error and
-// changes nothing.
+// Apply receives the outcome of the action and returns the next one. An outcome that the action cannot have is an error
+// and changes nothing.
 func (m *Machine) Apply(e Event) (Action, error) {
 	if e.Outcome == Failed && m.action != Idle && !m.action.Ends() {
 		return m.to(Fail), nil
@@ -98,7 +98,7 @@ func (m *Machine) Apply(e Event) (Action, error) {
 	return m.action, fmt.Errorf("recovery: received that it is %v with %v, in the undertaking %v; expected another outcome", e.Outcome, m.action, m.task.Kind)
 }
 
-// together is what follows an action of all workers.
+// together returns what follows an action of all workers.
 func (m *Machine) together(e Event) (Action, error) {
 	switch {
 	case e.Outcome == Lost:
@@ -113,7 +113,7 @@ func (m *Machine) together(e Event) (Action, error) {
 	return m.action, fmt.Errorf("recovery: received that it is %v with %v; expected done, failed or lost", e.Outcome, m.action)
 }
 
-// EndEpoch notes that the callbacks at the end of an epoch have been told. It reports false where this worker has the
+// EndEpoch notes that the callbacks at the end of an epoch were called. It returns false if this worker received the
 // end of the epoch from the others, so that it has nothing to tell them.
 func (m *Machine) EndEpoch() bool {
 	if m.asleep || m.astray {
@@ -131,7 +131,7 @@ func (m *Machine) EndFit() {
 	m.state.Inside, m.astray = false, false
 }
 
-// Action returns what is to be done, or how the last undertaking ended.
+// Action returns what to do now, or how the last undertaking ended.
 func (m *Machine) Action() Action { return m.action }
 
 // State returns where this worker is, without its place.
@@ -143,8 +143,8 @@ func (m *Machine) Received() State { return m.got }
 // Calls returns how many Fits this worker has entered.
 func (m *Machine) Calls() int { return m.calls }
 
-// Late reports whether the others are in a later Fit than this worker has come to.
+// Late reports whether the others are in a later Fit than this worker has reached.
 func (m *Machine) Late() bool { return m.late }
 
-// At sets the position, for a worker whose positions others count too.
+// At sets the position, if it is also counted elsewhere.
 func (m *Machine) At(position uint64) { m.state.Position = position }

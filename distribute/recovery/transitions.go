@@ -5,7 +5,7 @@ func (m *Machine) to(a Action) Action {
 	return a
 }
 
-// first does what concerns this worker alone, and then the other action.
+// first returns an action of this worker alone, to be followed by the other action.
 func (m *Machine) first(a, then Action) Action {
 	m.then = then
 	return m.to(a)
@@ -21,7 +21,7 @@ func (m *Machine) agree() Action {
 	return m.to(Agree)
 }
 
-// wake agrees with the others, after this worker has what their callbacks have set.
+// wake agrees with the others, after this worker has received what their callbacks have set.
 func (m *Machine) wake() Action {
 	m.owed = false
 	if m.asleep {
@@ -31,7 +31,7 @@ func (m *Machine) wake() Action {
 	return m.agree()
 }
 
-// enter begins a Fit. A worker that came later needs the state of the others first.
+// enter begins a Fit. A worker that joined later needs the state of the others first.
 func (m *Machine) enter() Action {
 	m.calls++
 	m.own, m.owed, m.asleep, m.astray = 0, false, false, false
@@ -58,8 +58,7 @@ func (m *Machine) next() Action {
 	return m.to(m.then)
 }
 
-// done follows an attempt that came to its end: this worker is at the next position. At the end of an epoch callbacks
-// come first.
+// done follows a completed attempt: this worker is at the next position. At the end of an epoch, callbacks come first.
 func (m *Machine) done() Action {
 	switch m.task.Kind {
 	case Enter:
@@ -76,7 +75,7 @@ func (m *Machine) done() Action {
 	return m.to(Proceed)
 }
 
-// agreed follows the agreement to go on, or to stop.
+// agreed follows the agreement to continue or to stop.
 func (m *Machine) agreed(stop bool) Action {
 	switch {
 	case m.task.Kind == Step && stop:
@@ -87,7 +86,7 @@ func (m *Machine) agreed(stop bool) Action {
 	return m.to(Proceed)
 }
 
-// aside does what is asked for unless the job has done it before.
+// aside does the requested work unless the job has already done it.
 func (m *Machine) aside() Action {
 	if !m.inFit && (m.late || m.own <= m.state.Asides) {
 		return m.to(Skip)
@@ -95,8 +94,8 @@ func (m *Machine) aside() Action {
 	return m.attempt()
 }
 
-// kept follows the transfer to others: what failed is done again. The begin of a Fit needs no agreement, because nobody
-// is beyond it.
+// kept follows the transfer to others: what failed is repeated. The beginning of a Fit needs no agreement, because no
+// worker is beyond it.
 func (m *Machine) kept() Action {
 	switch {
 	case m.task.Kind == Aside:
@@ -132,7 +131,8 @@ func (m *Machine) took(s State) Action {
 	return m.first(Adopt, Move)
 }
 
-// catchUp places a worker that begins a Fit where the others are. Where these have not come to it, it begins with them.
+// catchUp moves a worker that begins a Fit to where the others are. If they have not reached that Fit, it begins with
+// them.
 func (m *Machine) catchUp(s State) Action {
 	switch {
 	case s.Fits < m.calls:
@@ -144,7 +144,7 @@ func (m *Machine) catchUp(s State) Action {
 	return m.settle(s)
 }
 
-// settle takes over the place of the others, and what follows a recovery follows there.
+// settle takes over the position of the others, and continues there as after a recovery.
 func (m *Machine) settle(s State) Action {
 	if m.follow(s); m.state.Inside {
 		return m.first(Adopt, Agree)
@@ -152,7 +152,7 @@ func (m *Machine) settle(s State) Action {
 	return m.first(Adopt, Proceed)
 }
 
-// follow notes where the job is, as the state of another worker says.
+// follow notes where the job is, according to the state of another worker.
 func (m *Machine) follow(s State) {
 	m.state.Fits, m.state.Asides = s.Fits, s.Asides
 	m.state.Inside, m.late = s.Inside && s.Fits == m.calls, s.Fits > m.calls
