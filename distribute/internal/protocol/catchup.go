@@ -2,11 +2,11 @@ package protocol
 
 import "bytes"
 
-// Rows of a dynamic table that have no gradient are not there to be updated, or on disk. If the rule is not lazy, and
-// so would change them, they are brought up to date when they are needed: by the updates with a gradient of zero that
-// they have missed. So the table is what one with all rows would be, bit for bit.
+// Rows of a dynamic table without a gradient may not exist yet, or may be on disk. A rule that is not lazy would change
+// them at every update. They are therefore brought up to date when they are needed, with the updates by a zero gradient
+// that they have missed. So the table equals one with all rows, bit for bit.
 
-// rateSpan says what the learning rate has been since an update of the table.
+// rateSpan is the learning rate from a given update of the table on.
 type rateSpan struct {
 	from uint64 // Step
 	rate float64
@@ -27,7 +27,7 @@ func (t *Table) slotsOf(row []float32, slots [][]float32) [][]float32 {
 	return slots
 }
 
-// catchUp brings a row that is as of update from to update to.
+// catchUp brings a row from its state after update from to that after update to.
 func (t *Table) catchUp(row []float32, from, to uint64) {
 	if from >= to || !t.Rule.touchesAll() {
 		return

@@ -9,11 +9,11 @@ import (
 	"unsafe"
 )
 
-// Version of the protocol. Servers, workers and coordinators of another one are refused.
+// Version is the version of the protocol. Servers, workers and coordinators of other versions are refused.
 const Version = 10
 
 // Writer builds a message. Numbers are little-endian; arrays begin at multiples of their elements' size, so that they
-// are read in place.
+// can be read in place.
 type Writer struct {
 	B []byte
 
@@ -22,17 +22,17 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter returns a writer that hands its bytes on, so that a large state does not lie in memory twice. Flush ends
-// it.
+// NewWriter returns a writer that writes its bytes to sink, so that a large state is not in memory twice. Call Flush at
+// the end.
 func NewWriter(sink io.Writer) *Writer { return &Writer{sink: sink} }
 
-// Flush hands on what is left, and returns the first error.
+// Flush writes the remaining bytes, and returns the first error.
 func (w *Writer) Flush() error {
 	w.drain(0)
 	return w.err
 }
 
-// drain hands B on where it has more than limit bytes.
+// drain writes B to the sink if it has more than limit bytes.
 func (w *Writer) drain(limit int) {
 	if w.sink == nil || len(w.B) <= limit {
 		return
@@ -48,7 +48,7 @@ func (w *Writer) through(b []byte) {
 	}
 }
 
-// pendingBytes is how much of what goes elsewhere is collected.
+// pendingBytes is the number of bytes that are buffered before they go to the sink.
 const pendingBytes = 1 << 16
 
 // Byte appends one byte.
@@ -67,7 +67,7 @@ func (w *Writer) Bool(v bool) {
 	w.Byte(0)
 }
 
-// Uint appends a number that is small as a rule.
+// Uint appends a number that is usually small.
 func (w *Writer) Uint(v uint64) { w.B = binary.AppendUvarint(w.B, v) }
 
 // Float appends a float64.
@@ -125,7 +125,7 @@ func bytesOf[T float32 | int64](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// viewOf views bytes as numbers where they lie at a good address, and copies them elsewhere.
+// viewOf views bytes as numbers if they are aligned, and otherwise copies them.
 func viewOf[T float32 | int64](b []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -141,10 +141,10 @@ func viewOf[T float32 | int64](b []byte) []T {
 	return out
 }
 
-// ErrMessage is what broken messages give.
+// ErrMessage is the error for broken messages.
 var ErrMessage = errors.New("parameterserver: broken message")
 
-// Reader takes a message apart. After the first error all methods return zeros.
+// Reader decodes a message. After the first error all methods return zeros.
 type Reader struct {
 	b    []byte
 	at   int
@@ -152,7 +152,7 @@ type Reader struct {
 	find func(Place) ([]float32, error) // nil: everything is in b
 }
 
-// NewReader returns a reader of b, which must not change while what was read is in use.
+// NewReader returns a reader of b, which must not change while the decoded values are in use.
 func NewReader(b []byte) *Reader { return &Reader{b: b} }
 
 func (r *Reader) fail(what string) {
@@ -161,10 +161,10 @@ func (r *Reader) fail(what string) {
 	}
 }
 
-// Err returns what went wrong.
+// Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// End returns what went wrong; bytes that are left are an error.
+// End returns the first error; unread bytes are an error too.
 func (r *Reader) End() error {
 	if r.err == nil && r.at != len(r.b) {
 		r.fail("more bytes than expected")
@@ -227,7 +227,7 @@ func (r *Reader) Float() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
 
-// count reads the number of elements of the given size that follow, of which there cannot be more than bytes.
+// count reads the number of elements of the given size that follow; there cannot be more than fit the remaining bytes.
 func (r *Reader) count(size int) int {
 	n := r.Uint()
 	if r.err == nil && n > uint64(r.Left()/size) {
@@ -265,21 +265,21 @@ func (r *Reader) align(n int) {
 	}
 }
 
-// Floats reads numbers, in place where they lie well.
+// Floats reads numbers, in place if they are aligned.
 func (r *Reader) Floats() []float32 {
 	n := r.count(4)
 	r.align(4)
 	return viewOf[float32](r.take(4 * n))
 }
 
-// Ints reads numbers, in place where they lie well.
+// Ints reads numbers, in place if they are aligned.
 func (r *Reader) Ints() []int64 {
 	n := r.count(8)
 	r.align(8)
 	return viewOf[int64](r.take(8 * n))
 }
 
-// Skip leaves out bytes.
+// Skip skips bytes.
 func (r *Reader) Skip(n int) { r.take(n) }
 
 // Count reads the number of elements of at least the given size that follow.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Computation replaces all values of a table, row-major, by those that a constraint's program makes of them. A failed
-// one changes nothing.
+// Computation replaces all values of a table, row-major, by the results of a constraint's program. If it fails, it
+// changes nothing.
 type Computation func(values []float32) error
 
 // ComputationOpener makes the computation of a program, which Constraint.Program is the text of and Constraint.Hash the
@@ -19,7 +19,7 @@ var computations struct {
 	open ComputationOpener
 }
 
-// RegisterComputation names what runs the programs of constraints. It is called from init.
+// RegisterComputation sets the function that opens the programs of constraints. It is called from init.
 func RegisterComputation(open ComputationOpener) {
 	computations.Lock()
 	defer computations.Unlock()

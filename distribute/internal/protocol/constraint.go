@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Constraint is what follows each update of a table from gradients, with the formulas of Keras's constraints. It
-// changes all rows, those without a gradient too. The zero value is [NoConstraint].
+// Constraint is applied after each update of a table from gradients, with the formulas of Keras's constraints. It
+// changes all rows, including those without a gradient. The zero value is [NoConstraint].
 type Constraint struct {
 	Kind ConstraintKind
-	// Axes of the variable along which the vectors run whose length is bounded, as bits: bit i stands for axis i.
+	// Axes are the axes of the variable along which the vectors of bounded length run, as bits: bit i stands for axis
+	// i.
 	Axes     uint64
 	Min, Max float64 // of a length: MaxNorm has the second one, MinMaxNorm both
 	Rate     float64 // MinMaxNorm: share of the way to the bounds
@@ -34,7 +35,7 @@ const (
 	constraintKinds
 )
 
-// norm reports whether lengths of vectors matter.
+// norm reports whether the constraint depends on lengths of vectors.
 func (c *Constraint) norm() bool {
 	return c.Kind == MaxNorm || c.Kind == UnitNorm || c.Kind == MinMaxNorm
 }
@@ -49,7 +50,7 @@ func (c Constraint) same(o Constraint) bool {
 	return c == o
 }
 
-// check reports a constraint that a table cannot have.
+// check returns an error if a table cannot have the constraint.
 func (c *Constraint) check(d *Definition) error {
 	for _, v := range []float64{c.Min, c.Max, c.Rate} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -26,7 +26,7 @@ type Definition struct {
 	Text    bool   // of a dynamic table: keys stand for texts, which [Naming] tells
 }
 
-// Init says what rows begin with. A row's first value depends on the seed and its key alone.
+// Init gives the initial values of rows. They depend on the seed and the row's key alone.
 type Init struct {
 	Kind InitKind
 	A, B float64 // constant: A; uniform: from A to B; normal: mean A, deviation B
@@ -51,7 +51,7 @@ const maxWidth = 1 << 16
 // maxName bounds the names of tables.
 const maxName = 1 << 10
 
-// Check reports a definition that cannot be.
+// Check returns an error if the definition is invalid.
 func (d *Definition) Check() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("parameterserver: table %.100q: %s", d.Name, fmt.Sprintf(format, a...))
@@ -124,7 +124,7 @@ func (d *Definition) Decode(r *Reader) {
 	d.Policy, d.Text = Policy(r.Byte()), r.Bool()
 }
 
-// Fill writes the first value of the row with a key.
+// Fill writes the initial values of the row with a key.
 func (in *Init) Fill(key int64, row []float32) {
 	switch in.Kind {
 	case Constant:

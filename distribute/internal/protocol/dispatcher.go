@@ -11,7 +11,7 @@ import (
 // closed.
 var ErrCancelled = errors.New("parameterserver: the closure was cancelled")
 
-// Worker names a run of a worker: a process that is started again has another incarnation.
+// Worker names a run of a worker: a restarted process has another incarnation.
 type Worker struct {
 	Task        int
 	Incarnation uint64
@@ -47,8 +47,8 @@ type closure struct {
 type Dispatcher struct {
 	term     uint64
 	capacity int // closures in flight on one worker
-	// Window bounds how far ahead closures run: one starts only when all have ended that were scheduled Window or more
-	// before it. 0: any number.
+	// Window bounds how far ahead closures run: a closure starts only after all closures scheduled Window or more
+	// before it have ended. 0: no bound.
 	Window  uint64
 	next    uint64
 	open    map[uint64]*closure
@@ -61,18 +61,19 @@ type Dispatcher struct {
 	Retried uint64 // closures that were sent out again
 }
 
-// crew is a worker as the dispatcher sees it.
+// crew is the dispatcher's view of a worker.
 type crew struct {
 	Worker
 	running map[uint64]struct{}
 }
 
-// NewDispatcher returns the dispatcher of a coordinator with a term, with so many closures in flight on each worker.
+// NewDispatcher returns the dispatcher of a coordinator with the given term, with up to capacity closures in flight on
+// each worker.
 func NewDispatcher(term uint64, capacity int) *Dispatcher {
 	return &Dispatcher{term: term, capacity: max(capacity, 1), next: 1, low: 1, open: map[uint64]*closure{}, workers: map[int]*crew{}}
 }
 
-// Schedule adds a closure and returns its number. After a failure, and until Fault has told it, it is the failure.
+// Schedule adds a closure and returns its number. After a failure it returns that error, until Fault has returned it.
 func (d *Dispatcher) Schedule(call any, tied int) (uint64, error) {
 	if d.failed != nil {
 		return 0, d.Fault()
@@ -84,7 +85,8 @@ func (d *Dispatcher) Schedule(call any, tied int) (uint64, error) {
 	return c.sequence, nil
 }
 
-// Fault returns the error of the first closure that failed, once, when all that ran beside it have ended.
+// Fault returns the error of the first closure that failed, once, when all closures that ran at the same time have
+// ended.
 func (d *Dispatcher) Fault() error {
 	if d.failing {
 		return nil
@@ -94,7 +96,7 @@ func (d *Dispatcher) Fault() error {
 	return err
 }
 
-// Failed reports whether a closure has failed and Fault has not told.
+// Failed reports whether a closure has failed and Fault has not returned its error yet.
 func (d *Dispatcher) Failed() bool { return d.failed != nil }
 
 // Idle reports whether all closures have ended.
@@ -114,7 +116,7 @@ func (d *Dispatcher) Low() uint64 {
 	return d.low
 }
 
-// Joined tells that a worker is there. What an earlier incarnation ran goes out again.
+// Joined notes that a worker is present. The closures of an earlier incarnation are assigned again.
 func (d *Dispatcher) Joined(w Worker) {
 	if old := d.workers[w.Task]; old != nil {
 		if old.Incarnation == w.Incarnation {
@@ -125,7 +127,7 @@ func (d *Dispatcher) Joined(w Worker) {
 	d.workers[w.Task] = &crew{Worker: w, running: map[uint64]struct{}{}}
 }
 
-// Lost tells that a worker is gone or silent. What it ran goes out again; if it lives and answers after all, the first
+// Lost notes that a worker is gone or silent. Its closures are assigned again; if it answers after all, the first
 // answer counts.
 func (d *Dispatcher) Lost(w Worker) {
 	c := d.workers[w.Task]
@@ -142,7 +144,7 @@ func (d *Dispatcher) Lost(w Worker) {
 	d.settle()
 }
 
-// again puts a closure that nobody runs any longer back at its place in the queue.
+// again returns a closure that no worker runs any more to its place in the queue.
 func (d *Dispatcher) again(c *closure) {
 	if len(c.runs) > 0 || c.waiting {
 		return
@@ -162,7 +164,7 @@ func (d *Dispatcher) again(c *closure) {
 	d.queue = slices.Insert(d.queue, at, c)
 }
 
-// Workers lists those that are present.
+// Workers lists the workers that are present.
 func (d *Dispatcher) Workers() []Worker {
 	var all []Worker
 	for _, c := range d.workers {
@@ -175,7 +177,7 @@ func (d *Dispatcher) Workers() []Worker {
 // Crowd is the number of workers that are present.
 func (d *Dispatcher) Crowd() int { return len(d.workers) }
 
-// Next returns the next closure for a worker, or false where there is none or the worker has enough to do.
+// Next returns the next closure for a worker, or false if there is none or the worker has enough to do.
 func (d *Dispatcher) Next(w Worker) (Assignment, bool) {
 	c := d.workers[w.Task]
 	if c == nil || c.Incarnation != w.Incarnation || len(c.running) >= d.capacity || d.failing {
@@ -198,8 +200,9 @@ func (d *Dispatcher) Next(w Worker) (Assignment, bool) {
 	return Assignment{}, false
 }
 
-// Result reports how a run of a closure went. retry: it could not be run, for reasons that another attempt need not
-// have. It reports whether the closure ended by it; a late answer to a closure that has ended changes nothing.
+// Result notes the result of a run of a closure. retry says that it could not be run, for reasons that may not apply to
+// another attempt. Result reports whether this ended the closure; a late answer for a closure that has ended changes
+// nothing.
 func (d *Dispatcher) Result(w Worker, sequence uint64, value []byte, err error, retry bool) bool {
 	if crew := d.workers[w.Task]; crew != nil && crew.Incarnation == w.Incarnation {
 		delete(crew.running, sequence)
@@ -244,7 +247,7 @@ func (d *Dispatcher) settle() {
 	}
 }
 
-// Cancel ends all closures with an error, those that run too.
+// Cancel ends all closures with an error, including running ones.
 func (d *Dispatcher) Cancel(err error) {
 	d.queue = nil
 	for s := d.low; s < d.next; s++ {
@@ -262,7 +265,8 @@ func (d *Dispatcher) Ended() []Outcome {
 	return out
 }
 
-// Reserve names changes that the coordinator makes itself. They count as a closure that runs until Release.
+// Reserve returns a name for changes that the coordinator makes itself. They count as a closure that runs until
+// Release.
 func (d *Dispatcher) Reserve() (id ClosureID, low uint64) {
 	c := &closure{sequence: d.next, tied: -1}
 	d.next++

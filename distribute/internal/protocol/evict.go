@@ -9,7 +9,7 @@ import (
 // Policy says which rows of a dynamic table go first when there are more than MaxRows.
 type Policy uint8
 
-// The policies. Rows that are older than MaxAge go before all others.
+// The policies. Rows that are older than MaxAge are evicted before all others.
 const (
 	LeastFrequent Policy = iota // those updated least; of equals those updated longest ago
 	LeastRecent                 // those updated longest ago; of equals those updated least
@@ -26,7 +26,7 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policy(%d)", p)
 }
 
-// ParsePolicy reads the name of a policy; "" is the first.
+// ParsePolicy reads the name of a policy; "" means the first.
 func ParsePolicy(name string) (Policy, error) {
 	for i, n := range policyNames {
 		if n == name || name == "" {
@@ -36,14 +36,14 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf("the policy %q is not known; expected %q or %q", name, policyNames[0], policyNames[1])
 }
 
-// candidate is a row that may go.
+// candidate is a row that may be evicted.
 type candidate struct {
 	key   int64
 	last  uint64
 	count uint32
 }
 
-// before orders rows by which goes first.
+// before orders rows by which is evicted first.
 func (p Policy) before(a, b candidate) int {
 	frequency, age := cmp.Compare(a.count, b.count), cmp.Compare(a.last, b.last)
 	if p == LeastRecent {
@@ -52,7 +52,7 @@ func (p Policy) before(a, b candidate) int {
 	return cmp.Or(frequency, age, cmp.Compare(a.key, b.key))
 }
 
-// candidates is a heap whose top is the row that goes last.
+// candidates is a heap whose top is the row that is evicted last.
 type candidates struct {
 	policy Policy
 	list   []candidate
@@ -68,9 +68,9 @@ func (c *candidates) Pop() any {
 	return x
 }
 
-// evict makes room. Rows of the last update stay. What goes is kept for [graceUpdates] updates, so that no gradient
-// that was being computed is lost. It depends on what was updated alone, not on reads or on which rows are in memory,
-// so a log that is played again evicts the same rows.
+// evict makes room. Rows of the last update stay. Evicted rows are kept for [graceUpdates] updates, so that no gradient
+// that was being computed is lost. The choice depends on updates alone, not on reads or on which rows are in memory, so
+// replaying a log evicts the same rows.
 func (s *rowStore) evict() {
 	s.bury()
 	t := s.t
@@ -125,7 +125,7 @@ func (s *rowStore) depart(key int64) {
 	s.evictions++
 }
 
-// bury forgets rows that were evicted long ago.
+// bury drops rows that were evicted long ago.
 func (s *rowStore) bury() {
 	n := 0
 	var stored []int64

@@ -13,7 +13,7 @@ type ClosureID struct{ Term, Sequence uint64 }
 // String is "closure 7 of term 2".
 func (c ClosureID) String() string { return fmt.Sprintf("closure %d of term %d", c.Sequence, c.Term) }
 
-// ErrStale refuses what belongs to a coordinator that was replaced, or to a closure that has ended.
+// ErrStale is the error for messages of a replaced coordinator, or of a closure that has ended.
 var ErrStale = errors.New("parameterserver: stale")
 
 // maxOpen bounds how many closures of a term may have been applied while an earlier one has not ended.
@@ -26,8 +26,8 @@ type Ledger struct {
 	applied map[uint64]struct{}
 }
 
-// Admit reports whether a closure is to be applied; false: it has been. ErrStale: it must not be any more. Closures
-// below low have ended.
+// Admit reports whether a closure is to be applied; false means that it has been applied. ErrStale means that it must
+// not be applied any more. Closures below low have ended.
 func (l *Ledger) Admit(id ClosureID, low uint64) (bool, error) {
 	if err := l.admissible(id, low); err != nil {
 		return false, err

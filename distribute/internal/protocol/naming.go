@@ -2,13 +2,13 @@ package protocol
 
 import "fmt"
 
-// Keys of tables with text keys are made of the texts; see [TextKey]. The texts are kept beside the rows, so that a
-// table can say which they are, and that two texts of one key are found out rather than trained as one.
+// Keys of tables with text keys are computed from the texts; see [TextKey]. The texts are stored with the rows, so that
+// a table can list them, and so that two texts with the same key are detected rather than trained as one.
 
 // maxText bounds the text of a key.
 const maxText = 1 << 16
 
-// TextKey is the key of a text in tables with this seed. It is never 0, which "" has.
+// TextKey returns the key of a text in tables with this seed. Only "" has the key 0.
 func TextKey(seed uint64, text string) int64 {
 	if text == "" {
 		return 0

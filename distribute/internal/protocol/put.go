@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Put gives a dynamic table rows with the optimizer's state, as [Table.Export] has them: those of a file, or of another
-// job. Existing rows are replaced.
+// Put stores rows with the optimizer's state, as [Table.Export] returns them, in a dynamic table: rows of a file, or of
+// another job. It replaces existing rows.
 type Put struct {
 	Term          uint64
 	Table         uint32
@@ -14,7 +14,7 @@ type Put struct {
 	Rows          []Row
 }
 
-// Rates are the learning rates that a table has had.
+// Rates are the learning rates that were applied to a table.
 type Rates []rateSpan
 
 func (*Put) kind() commandKind { return putKind }

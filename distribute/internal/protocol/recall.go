@@ -2,7 +2,7 @@ package protocol
 
 import "fmt"
 
-// Recall gives a table the state of the optimizer that it had elsewhere: that of a checkpoint.
+// Recall restores the optimizer's state for a table from a checkpoint.
 type Recall struct {
 	Term  uint64
 	Table uint32

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Holder is a process that holds a copy. One that is started again is another holder: what it had is gone.
+// Holder is a process that holds a copy. A restarted process is another holder, because its copy is gone.
 type Holder struct {
 	Server  int // -1: nobody
 	Process uint64
@@ -14,9 +14,9 @@ type Holder struct {
 // Nobody holds no copy.
 var Nobody = Holder{Server: -1}
 
-// View says who holds the copies of a group of tables. The primary answers; what it has acknowledged is on the backup
-// too, if there is one. A new view is made by the coordinator alone; who knows a later one follows nobody who knows an
-// earlier one.
+// View says which processes hold the copies of a group of tables. The primary answers; everything that it has
+// acknowledged is on the backup too, if there is one. Only the coordinator makes new views. A process that knows a
+// later view does not follow one that knows an earlier view.
 type View struct {
 	Term, Number    uint64 // of the coordinator, and among its views
 	Turn            uint64 // counts changes of the holders
@@ -55,7 +55,7 @@ func (v *View) Decode(r *Reader) {
 	v.Fresh = r.Bool()
 }
 
-// ErrView refuses what belongs to another view: ask for the present one.
+// ErrView is the error for messages of another view; ask for the current one.
 var ErrView = errors.New("parameterserver: another server answers for these variables")
 
 // Replica is one copy of a group of tables, without clock and network.
@@ -69,18 +69,18 @@ type Replica struct {
 	confirmed bool   // the backup is complete: commands are enough for it
 }
 
-// NewReplica returns a copy that is nobody's yet.
+// NewReplica returns a copy that belongs to no view yet.
 func NewReplica(self Holder, l Limits) *Replica {
 	return &Replica{self: self, limits: l, view: View{Primary: Nobody, Backup: Nobody}, state: NewState(l)}
 }
 
-// View is the latest one that the copy has heard of.
+// View returns the latest view that the copy knows.
 func (r *Replica) View() View { return r.view }
 
 // State is the copy; see Complete.
 func (r *Replica) State() *State { return r.state }
 
-// Complete reports whether the copy has all that was acknowledged.
+// Complete reports whether the copy has everything that was acknowledged.
 func (r *Replica) Complete() bool { return r.complete }
 
 // Adopt takes a later view, and reports whether it was one. What a copy has without being a member of the view, or as
@@ -111,7 +111,7 @@ func (r *Replica) drop() {
 	r.state, r.complete, r.position, r.confirmed = NewState(r.limits), false, 0, false
 }
 
-// Serves reports why the copy must not answer who knows a view; nil: it may.
+// Serves returns the reason why the copy must not answer a process that knows the given view; nil if it may.
 func (r *Replica) Serves(v View) error {
 	if v.After(r.view) || r.self != r.view.Primary || !r.complete {
 		return fmt.Errorf("%w: this one knows of term %d, view %d", ErrView, r.view.Term, r.view.Number)
@@ -119,10 +119,10 @@ func (r *Replica) Serves(v View) error {
 	return nil
 }
 
-// Lags reports whether the backup has to be given the whole state before the next command.
+// Lags reports whether the backup needs the whole state before the next command.
 func (r *Replica) Lags() bool { return r.view.Backup != Nobody && !r.confirmed }
 
-// Confirm tells that the backup has taken the state, in a view.
+// Confirm notes that the backup has received the state, in a view.
 func (r *Replica) Confirm(v View) {
 	if v == r.view && r.self == v.Primary {
 		r.confirmed = true
@@ -156,7 +156,7 @@ func (r *Replica) Accept(v View, position uint64, c Command) error {
 // Position counts the commands that were executed.
 func (r *Replica) Position() uint64 { return r.position }
 
-// Restore takes the state of the primary after so many commands.
+// Restore receives the state of the primary after position commands.
 func (r *Replica) Restore(v View, position uint64, s *State) error {
 	if v != r.view || r.self != v.Backup {
 		return fmt.Errorf("%w: a state of term %d, view %d; this copy knows of term %d, view %d", ErrView, v.Term, v.Number, r.view.Term, r.view.Number)
@@ -168,7 +168,7 @@ func (r *Replica) Restore(v View, position uint64, s *State) error {
 	return nil
 }
 
-// Report is what a server says of its copies.
+// Report is a server's report on its copies.
 type Report struct {
 	Process uint64
 	Views   []View // the latest of each group that it has heard of
@@ -186,7 +186,7 @@ func Latest(reports []*Report, group int) View {
 	return v
 }
 
-// Arbiter decides on views: it is the coordinator's. Group i lies on server i and the next one.
+// Arbiter decides on views, for the coordinator. Group i is on server i and the next one.
 type Arbiter struct {
 	term  uint64
 	views []View
@@ -224,14 +224,14 @@ func NewArbiter(term, lineage uint64, reports []*Report) (*Arbiter, error) {
 	return a, nil
 }
 
-// ErrLost tells that no copy of some variables is left.
+// ErrLost says that no copy of some variables is left.
 var ErrLost = errors.New("parameterserver: both copies of variables are lost; start the whole job again from a checkpoint")
 
 // Views are the present ones.
 func (a *Arbiter) Views() []View { return a.views }
 
-// Decide makes new views where a holder is gone, or one is missing. reports are nil for servers that are lost. It
-// reports whether views changed; ErrLost where no copy is left.
+// Decide makes new views if a holder is gone or missing. reports are nil for servers that are lost. It reports whether
+// views changed, and returns ErrLost if no copy is left.
 func (a *Arbiter) Decide(reports []*Report) (changed bool, err error) {
 	there := func(h Holder) bool {
 		return h.Server >= 0 && reports[h.Server] != nil && reports[h.Server].Process == h.Process

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// round is what has come of a round of synchronous training. Its parts are kept, and applied when the coordinator
-// settles the round, which it does when enough of them are on all servers. Until then a part may be computed again, of
-// the same values as before: a server that applied the round as soon as it was complete there would give later values
-// than one that still waits for a part, and the part would be that of neither.
+// round holds the parts of a round of synchronous training that have arrived. They are kept until the coordinator
+// settles the round, when enough of them are on all servers. Until then a part may be recomputed, from the same values
+// as before. If a server applied the round as soon as it was complete there, a recomputed part would mix its new values
+// with old ones of servers that still wait.
 type round struct {
 	settled uint64           // the last one that was applied
 	counted []int            // its parts that were
@@ -19,14 +19,14 @@ type round struct {
 // maxParts bounds the closures of a round.
 const maxParts = 1 << 12
 
-// Settled is a round that was applied, and the parts that counted.
+// Settled is a round that was applied, and the parts that were used.
 type Settled struct {
 	Round uint64
 	Parts []int
 }
 
-// Settle applies a round: the mean of the parts with these numbers, in their order, as merge says. Other parts are
-// dropped.
+// Settle applies a round: the mean of the parts with these numbers, in their order, as merge says. It drops the other
+// parts.
 type Settle struct {
 	Term uint64
 	Settled
