@@ -2,10 +2,10 @@ package protocol
 
 import "slices"
 
-// merge returns what a round comes to, in the order in which a step makes its changes: first what the parts have
-// assigned and added, then the gradients, which are of values that were assigned. So no part that comes later takes
-// back what gradients of others have changed, and a rule that depends on the values (with weight decay, a constraint)
-// sees those that all parts have agreed on:
+// merge returns the updates of a round, in the order in which a step makes its changes: first the assignments and
+// additions of the parts, then the gradients, which were computed from assigned values. So no later part reverts what
+// gradients of others have changed, and a rule that depends on the values (weight decay, a constraint) sees those on
+// which all parts have agreed:
 //
 //   - of a table that a part assigns rows of, the mean of what the parts assign to a row, or what the first part does
 //     if that is how they assign. A part that leaves a row alone counts with the value that it had, as a replica does
@@ -45,7 +45,7 @@ func (r *round) merge(parts []int, tables []*Table) []Update {
 	return append(out, gradients...)
 }
 
-// addGradient adds the gradient of another part, whose memory may be used.
+// addGradient adds the gradient of another part, whose memory it may reuse.
 func addGradient(to *Update, u Update) {
 	switch {
 	case to.Sparse && u.Sparse:
@@ -60,7 +60,7 @@ func addGradient(to *Update, u Update) {
 	}
 }
 
-// assigned lists the tables that parts assign, in the order in which the parts do.
+// assigned lists the tables to which parts assign, in the order of the assignments.
 func (r *round) assigned(parts []int) (tables []uint32) {
 	for _, part := range parts {
 		for _, u := range r.parts[part] {
@@ -72,8 +72,8 @@ func (r *round) assigned(parts []int) (tables []uint32) {
 	return tables
 }
 
-// agree is the assignment of the rows of a table that parts assign or add to. It is worked out in float64, in which the
-// sum of equal numbers is exact.
+// agree returns the assignment of the rows of a table to which parts assign or add. It is computed in float64, in which
+// the sum of equal numbers is exact.
 func (r *round) agree(parts []int, number uint32, t *Table) Update {
 	out := Update{Table: number, Op: Assign, Sparse: true, IDs: []int64{}}
 	changes := make([][]Update, len(parts)) // of the table, by part
@@ -150,8 +150,8 @@ func (u *Update) ofRow(id int64, value []float32, added []float64) []float32 {
 	return value
 }
 
-// current returns the values of a row, which must not be changed, until the table is. A dynamic table makes the row,
-// which is about to be assigned.
+// current returns the values of a row, valid until the table changes; they must not be modified. In a dynamic table it
+// creates the row, which is about to be assigned.
 func (t *Table) current(id int64) []float32 {
 	if t.Dynamic {
 		return t.rows.row(t.rows.take(id, t.Step))[:t.Width]

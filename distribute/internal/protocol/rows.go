@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// rowStore is the rows of a dynamic table. A row lies in memory or in the spill; one that lies in both counts as it is
-// in memory. Rows lie in pages, so that the table grows without being copied, each with its values and then the state
-// of the optimizer.
+// rowStore holds the rows of a dynamic table. A row is in memory or in the spill; if it is in both, the one in memory
+// is current. Rows are stored in pages, so that the table grows without being copied. A row is its values followed by
+// the state of the optimizer.
 type rowStore struct {
 	t      *Table
 	length int // numbers of a row
@@ -41,13 +41,13 @@ type departure struct {
 	version uint64
 }
 
-// graceUpdates is for how many updates of the table an evicted row is kept for a gradient that was being computed when
-// it was evicted.
+// graceUpdates is the number of updates of the table for which an evicted row is kept, for gradients that were being
+// computed when it was evicted.
 const graceUpdates = 128
 
 const dynamicPage = 1 << 10
 
-// rowOverhead is about what a row in memory takes beside its numbers: its key, counters and place in the index.
+// rowOverhead is about how many bytes a row in memory takes besides its numbers: for its key, counters and index entry.
 const rowOverhead = 64
 
 func newRowStore(t *Table, l Limits) *rowStore {
@@ -65,7 +65,7 @@ func (s *rowStore) row(r int32) []float32 {
 	return s.pages[r/dynamicPage][at : at+s.length : at+s.length]
 }
 
-// first fills a row as it begins, before any update.
+// first fills a row with its initial state, before any update.
 func (s *rowStore) first(key int64, row []float32) {
 	w := s.t.Width
 	s.t.Init.Fill(key, row[:w])
@@ -77,8 +77,8 @@ func (s *rowStore) first(key int64, row []float32) {
 	}
 }
 
-// take returns the row of a key, made where there is none, as it is after the table's update number step. It stays
-// where it is until the next call.
+// take returns the row of a key in its state after the table's update number step, and creates it if there is none. It
+// stays at its place until the next call.
 func (s *rowStore) take(key int64, step uint64) int32 {
 	r, here := s.index[key]
 	if !here {
@@ -135,7 +135,7 @@ func (s *rowStore) holds(r int) bool {
 	return ok && at == int32(r)
 }
 
-// writeOut moves rows that have not been used for a while from memory to the spill.
+// writeOut moves rows that were not used for a while from memory to the spill.
 func (s *rowStore) writeOut(n int) {
 	var rows []int32
 	chosen := map[int32]bool{}
@@ -179,7 +179,7 @@ func (s *rowStore) fail(err error) {
 	}
 }
 
-// record is a row as the spill holds it.
+// record returns a row as the spill stores it.
 func (s *rowStore) record(r int32) []byte {
 	b := make([]byte, 0, recordHeader+4*s.length)
 	b = binary.LittleEndian.AppendUint32(b, s.counts[r])
@@ -197,7 +197,7 @@ func (s *rowStore) record(r int32) []byte {
 // recordHeader is the length of a record without its name and numbers.
 const recordHeader = 24
 
-// storedRow is a row out of the spill.
+// storedRow is a row from the spill.
 type storedRow struct {
 	count      uint32
 	last, step uint64
@@ -251,8 +251,7 @@ func (s *rowStore) load(key int64, r int32) bool {
 	return true
 }
 
-// read writes the values of a key's row, as they are now; the first values where there is none. scratch has room for a
-// row.
+// read returns the current values of a key's row, or the initial values if there is none. scratch has room for a row.
 func (s *rowStore) read(key int64, scratch []float32) (row []float32, known bool, err error) {
 	var step uint64
 	if r, here := s.index[key]; here {
@@ -308,7 +307,7 @@ func (s *rowStore) nameOf(key int64) (string, bool, error) {
 	return o.name, found, err
 }
 
-// Row is a row of a dynamic table with all that belongs to it.
+// Row is a row of a dynamic table with all of its state.
 type Row struct {
 	Key    int64
 	Name   string // of a text key
@@ -319,7 +318,7 @@ type Row struct {
 	Slots  []float32 // state of the optimizer, slot after slot
 }
 
-// each calls f for all rows, evicted ones too, until it returns false. Rows are valid during the call.
+// each calls f for all rows, including evicted ones, until it returns false. Rows are valid during the call.
 func (s *rowStore) each(f func(row Row) bool) error {
 	w := s.t.Width
 	for r := range s.keys {

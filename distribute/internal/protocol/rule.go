@@ -11,8 +11,8 @@ import (
 // [NoRule].
 type Rule struct {
 	Kind RuleKind
-	// Lazy leaves the state of rows without a gradient as it is. Otherwise an update of some rows is what one with
-	// zeros for the others would be.
+	// Lazy leaves rows without a gradient, and their state, unchanged. Otherwise an update of some rows has the same
+	// result as one with zero gradients for the others.
 	Lazy bool
 
 	Momentum   float64 // SGD, RMSprop
@@ -54,7 +54,7 @@ func (k RuleKind) String() string {
 	return fmt.Sprintf("rule(%d)", k)
 }
 
-// Check reports a rule that cannot be.
+// Check returns an error if the rule is invalid.
 func (r *Rule) Check() error {
 	fail := func(what string) error { return fmt.Errorf("parameterserver: rule %v: %s", r.Kind, what) }
 	for _, v := range r.numbers() {
@@ -96,7 +96,7 @@ func (r *Rule) decode(d *Reader) {
 	}
 }
 
-// SlotNames lists the state that the rule keeps for each element, by the names that Keras's optimizers have.
+// SlotNames lists the slots that the rule keeps for each element, by the names of Keras's optimizers.
 //
 //go:noinline
 func (r *Rule) SlotNames() []string {
@@ -124,7 +124,7 @@ func (r *Rule) SlotNames() []string {
 	return nil
 }
 
-// slotValue is what slot i begins with.
+// slotValue returns the initial value of slot i.
 func (r *Rule) slotValue(i int) float32 {
 	if i == 0 && (r.Kind == Adagrad || r.Kind == FTRL) {
 		return float32(r.Initial)

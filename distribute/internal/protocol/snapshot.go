@@ -44,7 +44,7 @@ func (row *Row) Decode(r *Reader) {
 	row.Values, row.Slots = r.Floats(), r.Floats()
 }
 
-// encodeGone appends what was evicted and may come back.
+// encodeGone appends the evicted rows that may come back.
 func (s *rowStore) encodeGone(w *Writer) {
 	w.Uint(uint64(len(s.gone)))
 	for _, d := range s.leaving {
@@ -67,7 +67,7 @@ func (s *rowStore) decodeGone(r *Reader) error {
 	return r.Err()
 }
 
-// put makes a row as it was.
+// put restores a row.
 func (s *rowStore) put(row *Row) {
 	r := s.take(row.Key, 0)
 	s.counts[r], s.last[r], s.steps[r] = row.Count, row.Last, row.Step
@@ -129,8 +129,8 @@ func decodeTable(r *Reader, l Limits) (*Table, error) {
 	return t, t.rows.fault
 }
 
-// Export calls f with each row of a dynamic table that has been updated and not evicted, as it is now, until f returns
-// false.
+// Export calls f with the current state of each row of a dynamic table that has been updated and not evicted, until f
+// returns false.
 func (t *Table) Export(f func(row Row) bool) error {
 	scratch := make([]float32, t.rows.length)
 	return t.rows.each(func(row Row) bool {
@@ -147,14 +147,14 @@ func (t *Table) Export(f func(row Row) bool) error {
 	})
 }
 
-// RowStats reports how a dynamic table fares.
+// RowStats are statistics of a dynamic table.
 type RowStats struct {
 	Rows                    int
 	Hits, Misses, Evictions uint64 // keys that were read and had a row, or had none; rows that were evicted
 	Memory, Disk            int64  // bytes
 }
 
-// RowStats returns the numbers of a dynamic table.
+// RowStats returns the statistics of a dynamic table.
 func (t *Table) RowStats() RowStats {
 	s := t.rows
 	out := RowStats{Rows: s.len(), Hits: s.hits.Load(), Misses: s.misses.Load(), Evictions: s.evictions}

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Limits bound what a server holds.
+// Limits bound the memory of a server.
 type Limits struct {
 	MaxTables int // 0: 2^16
 	MaxBytes  int // of values and optimizer state; 0: no bound here
@@ -25,8 +25,8 @@ const (
 	snapshotVersion = 5
 )
 
-// State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free
-// between changes.
+// State is the state of a parameter server. Only Execute changes it, one call at a time; between changes it may be read
+// freely.
 type State struct {
 	limits Limits
 	ledger Ledger
@@ -48,7 +48,7 @@ func NewState(l Limits) *State {
 	return &State{limits: l, byName: map[string]uint32{}, notes: map[string][]byte{}}
 }
 
-// Term is that of the coordinator; 0: there was none.
+// Term returns the coordinator's term; 0 if there was no coordinator.
 func (s *State) Term() uint64 { return s.ledger.term }
 
 // Tables lists the tables by number.
@@ -68,10 +68,10 @@ func (s *State) Find(name string) (uint32, bool) {
 	return n, ok
 }
 
-// Settled reports which round was applied last, and which parts of it.
+// Settled returns the round that was applied last, and its parts that were used.
 func (s *State) Settled() Settled { return Settled{s.round.settled, s.round.counted} }
 
-// Note returns a note of the coordinator's; nil where there is none.
+// Note returns a note of the coordinator's; nil if there is none.
 func (s *State) Note(key string) []byte { return s.notes[key] }
 
 // Command changes a server.
@@ -79,7 +79,7 @@ type Command interface {
 	kind() commandKind
 	encode(w *Writer)
 	decode(r *Reader)
-	// check reports why the state would refuse the command; it changes nothing.
+	// check returns the reason why the state would refuse the command, and changes nothing.
 	check(s *State) error
 	execute(s *State) Reply
 }
@@ -96,33 +96,33 @@ const (
 	recallKind
 )
 
-// Reply is what a command gives.
+// Reply is the result of a command.
 type Reply struct {
 	Repeated bool   // it had been executed before
 	Number   uint32 // of a table that was made
 }
 
-// Take is a coordinator that takes over: Term must be greater than the server's.
+// Take lets a coordinator take over: Term must be greater than the server's.
 type Take struct{ Term uint64 }
 
-// Create makes a table, or finds it where one with this definition exists.
+// Create creates a table, or finds an existing one with the same definition.
 type Create struct {
 	Term uint64
 	Definition
 }
 
-// Push is what a closure changes on this server, all or nothing.
+// Push holds the changes of a closure on this server, which are applied all or not at all.
 type Push struct {
 	Closure ClosureID
 	Low     uint64 // closures of the term below this number have ended
-	// Round is that of synchronous training, from 1, which the closure computes a part of: its updates are kept until
-	// [Settle]. 0: apply at once.
+	// Round is the number, from 1, of the synchronous training round to which the closure belongs: its updates are kept
+	// until [Settle]. 0: apply at once.
 	Round   uint64
 	Part    int
 	Updates []Update
 }
 
-// Note keeps a text of the coordinator's, to be found by the next one.
+// Note stores a text for the next coordinator.
 type Note struct {
 	Term  uint64
 	Key   string
@@ -297,7 +297,7 @@ func (c *Note) execute(s *State) Reply {
 	return Reply{}
 }
 
-// Seen reports whether a command would change nothing because it was executed before. It need not be kept in a log.
+// Seen reports whether a command would change nothing because it was executed before; then it need not be logged.
 func (s *State) Seen(c Command) bool {
 	switch c := c.(type) {
 	case *Push:
@@ -312,10 +312,10 @@ func (s *State) Seen(c Command) bool {
 	return false
 }
 
-// Check reports why a command would be refused.
+// Check returns the reason why a command would be refused.
 func (s *State) Check(c Command) error { return c.check(s) }
 
-// Execute makes a command; a refused one changes nothing.
+// Execute executes a command; a refused one changes nothing.
 func (s *State) Execute(c Command) (Reply, error) {
 	if err := c.check(s); err != nil {
 		return Reply{}, err
@@ -323,7 +323,7 @@ func (s *State) Execute(c Command) (Reply, error) {
 	return c.execute(s), nil
 }
 
-// SizeOf is how many bytes a command has at most, where it is a large one.
+// SizeOf returns an upper bound of the size in bytes of a large command.
 func SizeOf(c Command) int {
 	size := 64
 	if p, ok := c.(*Push); ok {
@@ -364,8 +364,8 @@ func EncodeCommand(w *Writer, c Command) {
 // DecodeCommand reads what EncodeCommand writes. Arrays of the command are views of b.
 func DecodeCommand(b []byte) (Command, error) { return DecodeCommandIn(b, nil) }
 
-// DecodeCommandIn is DecodeCommand where numbers of the command may lie elsewhere: find returns them, which must not
-// change while the command is used. Its errors are returned as they are.
+// DecodeCommandIn is DecodeCommand for a command whose numbers may be elsewhere. find returns them; they must not
+// change while the command is used. Errors of find are returned unchanged.
 func DecodeCommandIn(b []byte, find func(Place) ([]float32, error)) (Command, error) {
 	r := NewReader(b)
 	c, err := ReadCommand(r, find)
@@ -444,7 +444,7 @@ func DecodeSnapshot(b []byte, l Limits) (*State, error) {
 	return s, r.End()
 }
 
-// Bytes is the memory of all tables with the optimizer's state.
+// Bytes returns the size of all tables, including the optimizer's state.
 func (s *State) Bytes() int {
 	n := 0
 	for _, t := range s.tables {
@@ -470,7 +470,7 @@ func (s *State) Fault() error {
 	return nil
 }
 
-// Close frees what tables have on disk.
+// Close frees the disk space of tables.
 func (s *State) Close() error {
 	var all []error
 	for _, t := range s.tables {

@@ -53,7 +53,7 @@ func (t *Table) row(r int) []float32 {
 	return t.values[r*t.Width : (r+1)*t.Width : (r+1)*t.Width]
 }
 
-// Len is the number of rows; of a dynamic table of those that have been updated and not evicted.
+// Len returns the number of rows; in a dynamic table, only those that have been updated and not evicted.
 func (t *Table) Len() int {
 	if t.Dynamic {
 		return t.rows.len()
@@ -61,7 +61,7 @@ func (t *Table) Len() int {
 	return t.Rows
 }
 
-// checkIDs reports rows that are not there. Rows must be in increasing order, each once.
+// checkIDs returns an error if rows do not exist, or are not in strictly increasing order.
 func (t *Table) checkIDs(ids []int64) error {
 	for i, id := range ids {
 		if i > 0 && ids[i-1] >= id {
@@ -78,8 +78,8 @@ func (t *Table) checkIDs(ids []int64) error {
 	return nil
 }
 
-// Read appends the values of rows, or of all where ids is nil. Rows of a dynamic table that nobody has updated have
-// their first value.
+// Read appends the values of rows, or of all rows if ids is nil. Rows of a dynamic table that were never updated have
+// their initial values.
 func (t *Table) Read(out []float32, ids []int64) ([]float32, error) {
 	w := Writer{}
 	if err := t.ReadTo(&w, ids); err != nil {
@@ -116,7 +116,7 @@ func (t *Table) ReadTo(w *Writer, ids []int64) error {
 	return nil
 }
 
-// CopyTo is Read of a table that is not dynamic into memory of exactly the size.
+// CopyTo is Read for a table that is not dynamic, to memory of exactly the right size.
 func (t *Table) CopyTo(out []float32, ids []int64) error {
 	if t.Dynamic {
 		return fmt.Errorf("parameterserver: table %s is dynamic: its rows come in messages", t.Name)
@@ -139,8 +139,8 @@ func (t *Table) CopyTo(out []float32, ids []int64) error {
 	return nil
 }
 
-// ahead asks for rows that come soon while row i of ids is worked on. They lie at random in more memory than the caches
-// hold, so that each would be waited for.
+// ahead prefetches the next rows while row i of ids is processed. They are scattered over more memory than the caches
+// hold, so the processor would otherwise wait for each.
 func (t *Table) ahead(ids []int64, i int, slots bool) {
 	const group = 8 // rows that are asked for together
 	if t.Dynamic || i%group != 0 || 4*t.Width > maxAhead {
@@ -161,5 +161,5 @@ func (t *Table) ahead(ids []int64, i int, slots bool) {
 	}
 }
 
-// maxAhead is the length in bytes from which the processor foresees most of a row.
+// maxAhead is the length in bytes from which the processor's own prefetcher covers most of a row.
 const maxAhead = 2 << 10

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
-// Op is what an update does to a table.
+// Op is the operation of an update.
 type Op uint8
 
 // The operations.
@@ -24,7 +24,7 @@ const (
 // assigns reports whether values replace rows.
 func (o Op) assigns() bool { return o == Assign || o == AssignFirst }
 
-// Update changes rows of a table, or all where IDs is nil. It holds a row of values for each.
+// Update changes rows of a table, or all rows if IDs is nil. It holds a row of values for each.
 type Update struct {
 	Table  uint32 // number that Create gave
 	Op     Op
@@ -42,14 +42,14 @@ type Update struct {
 	Left  bool
 }
 
-// Place says where numbers lie that are not in a message: in memory that both sides have mapped.
+// Place says where numbers are that are not in a message, in memory that both sides have mapped.
 type Place struct {
 	Note   string // of the memory
 	Offset int    // in bytes
 	Count  int    // of numbers
 }
 
-// ErrPlace tells that who received a message cannot see the memory that it speaks of.
+// ErrPlace says that the receiver of a message cannot access the memory to which it refers.
 var ErrPlace = errors.New("parameterserver: the memory of a message cannot be opened here")
 
 // Encode appends the place.
@@ -62,7 +62,7 @@ func (p *Place) Encode(w *Writer) {
 // Decode reads what Encode writes.
 func (p *Place) Decode(r *Reader) { p.Note, p.Offset, p.Count = r.String(), r.Int(), r.Int() }
 
-// away marks the operation of an update whose values lie elsewhere.
+// away marks the operation of an update whose values are elsewhere.
 const away = 0x80
 
 func (u *Update) encode(w *Writer) {
@@ -109,7 +109,7 @@ func (u *Update) decode(r *Reader) {
 	}
 }
 
-// elsewhere finds the numbers that a place means.
+// elsewhere finds the numbers at a place.
 func (r *Reader) elsewhere() []float32 {
 	var p Place
 	if p.Decode(r); r.err != nil {
@@ -124,7 +124,7 @@ func (r *Reader) elsewhere() []float32 {
 	return v
 }
 
-// check reports an update that the table cannot take.
+// check returns an error if the table cannot accept the update.
 func (u *Update) check(t *Table) error {
 	if u.Op >= ops {
 		return fmt.Errorf("parameterserver: table %s: operation %d is not known", t.Name, u.Op)
@@ -243,10 +243,10 @@ func (t *Table) gradient(u *Update) {
 	rest(t.Rows)
 }
 
-// leftBlock is how many numbers are updated, and copied while they lie in a cache.
+// leftBlock is the number of numbers that are updated at a time, and copied while they are in a cache.
 const leftBlock = 4 << 10
 
-// leave updates all rows and copies them.
+// leave updates all rows, and copies them to After.
 func (t *Table) leave(u *Update, update func(from, to int, g []float32)) {
 	for from := 0; from < len(t.values); from += leftBlock {
 		to := min(from+leftBlock, len(t.values))
@@ -255,7 +255,7 @@ func (t *Table) leave(u *Update, update func(from, to int, g []float32)) {
 	}
 }
 
-// Staleness counts how many other updates came between reading a table and its gradient.
+// Staleness counts how many other updates were applied between reading a table and applying its gradient.
 type Staleness struct{ Gradients, Sum, Max uint64 }
 
 func (s *Staleness) count(t *Table, u *Update) {
