@@ -9,7 +9,7 @@ import (
 // Version is the version of the protocol; workers of different versions do not talk to each other.
 const Version = 5
 
-// Bounds of what is read from outside.
+// Bounds of data from outside.
 const (
 	MaxTasks   = 1024    // in a cluster
 	MaxText    = 4096    // bytes of a description

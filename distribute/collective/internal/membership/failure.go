@@ -232,7 +232,7 @@ func (m *Machine) end(v *Verdict) {
 	}
 }
 
-// adopt takes over the verdict of another member about the own view.
+// adopt takes over the verdict of another member about this worker's view.
 func (m *Machine) adopt(now time.Duration, s *State) {
 	if m.phase != Serving || m.Verdict() != nil || s.Verdict == nil || s.Verdict.View != m.view.ID || m.view.Rank(s.Task) < 0 {
 		return

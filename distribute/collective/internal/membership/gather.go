@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Gather asks for the next view. A view that still stands is given up.
+// Gather asks for the next view. A current view is given up.
 func (m *Machine) Gather(now time.Duration, terms Terms) {
 	m.phase, m.dirty = Gathering, true
 	m.terms, m.ownNote, m.began, m.patient, m.reach, m.beyond, m.ready = terms, IDOf(terms.Note), now, now, nil, nil, 0
@@ -66,7 +66,7 @@ func (m *Machine) tried(members []int) bool {
 	return true
 }
 
-// noteOf names the note that a candidate gives now.
+// noteOf names the current note of a candidate.
 func (m *Machine) noteOf(task int) NoteID {
 	if task == m.config.Task {
 		return m.ownNote
@@ -123,7 +123,7 @@ func (m *Machine) candidates(now time.Duration) (present, busy []int) {
 	return present, busy
 }
 
-// apart lists the pairs of which one does not hear the other.
+// apart lists the pairs in which one does not hear the other.
 func (m *Machine) apart(tasks []int) []Accusation {
 	var pairs []Accusation
 	for _, by := range tasks {
@@ -223,7 +223,7 @@ func reaches(reach []Trial, task int, v *View) bool {
 	return !slices.ContainsFunc(v.Members, func(b Member) bool { return b.Task != task && !slices.Contains(reach, Trial{b.Task, b.Note}) })
 }
 
-// stale reports whether the own proposal can no longer be accepted by all.
+// stale reports whether this worker's proposal can no longer be accepted by all.
 func (m *Machine) stale(now time.Duration) bool {
 	if now-m.proposed >= m.config.Deadline {
 		return true
@@ -241,7 +241,7 @@ func (m *Machine) stale(now time.Duration) bool {
 	return m.promised > m.proposal.ID.Generation || m.proposal.Shared && !m.shared(m.proposal)
 }
 
-// agreed reports whether all members of the own proposal have accepted it.
+// agreed reports whether all members of this worker's proposal have accepted it.
 func (m *Machine) agreed() bool {
 	for _, member := range m.proposal.Members {
 		if member.Task != m.config.Task && m.peers[member.Task].state.Accepted != m.proposal.ID {
@@ -251,7 +251,7 @@ func (m *Machine) agreed() bool {
 	return m.accepted == m.proposal.ID
 }
 
-// accept takes up proposals of others, and installs one that is known to be agreed.
+// accept accepts proposals of others, and installs one that is known to be agreed.
 func (m *Machine) accept(now time.Duration) {
 	for task := range m.peers {
 		if !m.fresh(task, now) {
@@ -292,7 +292,7 @@ func (m *Machine) install(now time.Duration, v *View) {
 	}
 }
 
-// GiveUp ends gathering before its time, where no view can come about.
+// GiveUp ends gathering early, because no view can form.
 func (m *Machine) GiveUp(now time.Duration) {
 	if m.phase == Gathering {
 		m.giveUp(now)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// peer is what is known of another worker.
+// peer is what this worker knows about another one.
 type peer struct {
 	state *State        // the newest; nil: never heard of
 	heard time.Duration // when it arrived
@@ -16,7 +16,7 @@ type peer struct {
 	rivalSince time.Duration
 }
 
-// Machine is one worker's side of the protocol. Its methods are to be called one at a time, with times that do not
+// Machine is one worker's side of the protocol. Its methods must not be called concurrently, and times must not
 // decrease.
 type Machine struct {
 	config Config
@@ -91,7 +91,7 @@ func (m *Machine) Verdict() *Verdict {
 // JoinError returns why gathering ended without a view, or nil.
 func (m *Machine) JoinError() *JoinError { return m.joinError }
 
-// Pending lists the tasks outside the view that wait to be taken in and that all members of the view can work with.
+// Pending lists the tasks outside the view that wait to join and that all members of the view can work with.
 func (m *Machine) Pending(now time.Duration) []int {
 	var tasks []int
 	for task := range m.peers {
@@ -112,7 +112,7 @@ func (m *Machine) heardByAll(task int) bool {
 	return true
 }
 
-// hears reports whether, as far as is known, one task hears another.
+// hears reports whether, as far as this worker knows, one task hears another.
 func (m *Machine) hears(by, who int) bool {
 	if by == m.config.Task {
 		return !slices.Contains(m.deaf, who)
@@ -121,7 +121,8 @@ func (m *Machine) hears(by, who int) bool {
 	return s == nil || !slices.Contains(s.Unheard, who)
 }
 
-// listen notes of whom nothing comes. Others learn it, because a link may be broken that is none of theirs.
+// listen notes from which tasks nothing arrives. The state reports it to the others, because the broken link may not be
+// one of theirs.
 func (m *Machine) listen(now time.Duration) {
 	gone := func(task int) bool { return task != m.config.Task && now-m.peers[task].heard >= m.config.Deadline }
 	same, n := true, 0
@@ -142,7 +143,7 @@ func (m *Machine) listen(now time.Duration) {
 	}
 }
 
-// Unheard lists the tasks of which nothing came for the deadline, without those that have left.
+// Unheard lists the tasks from which nothing has arrived for the deadline, without those that have left.
 func (m *Machine) Unheard() []int {
 	var tasks []int
 	for _, task := range m.deaf {
@@ -163,8 +164,8 @@ func (m *Machine) currentView() ViewID {
 	return m.view.ID
 }
 
-// First reports whether this worker is the first member of the last view that is still there: those before it are gone,
-// in another way than with [Machine.Leave], and it has not been removed itself.
+// First reports whether this worker is the first of those members of the last view that are still there: those before
+// it are gone, but not through [Machine.Leave], and it has not been removed itself.
 func (m *Machine) First(now time.Duration) bool {
 	if m.view == nil {
 		return false
@@ -189,10 +190,11 @@ func (m *Machine) fresh(task int, now time.Duration) bool {
 	return task != m.config.Task && p.state != nil && !p.down && now-p.heard < m.config.Deadline && p.state.Phase != Left
 }
 
-// Tick lets time pass. It is to be called at least once a heartbeat.
+// Tick lets time pass. It must be called at least once per heartbeat.
 func (m *Machine) Tick(now time.Duration) {
 	if now-m.ticked > m.config.Deadline/2 {
-		// This process itself was stopped. Others' messages may lie unread: they are not to blame for the silence.
+		// This process itself was stopped. Messages of others may still be unread, so they are not to blame for the
+		// silence.
 		for task := range m.peers {
 			m.peers[task].heard = now
 		}
@@ -202,7 +204,7 @@ func (m *Machine) Tick(now time.Duration) {
 	m.step(now)
 }
 
-// step does all that follows from what is known.
+// step does everything that follows from the current knowledge.
 func (m *Machine) step(now time.Duration) {
 	m.listen(now)
 	m.gather(now)
@@ -239,7 +241,7 @@ func (m *Machine) Poll(now time.Duration) (*State, bool) {
 	return s, true
 }
 
-// Receive takes in a state that another worker sent.
+// Receive processes a state that another worker has sent.
 func (m *Machine) Receive(now time.Duration, s *State) {
 	if s.Task < 0 || s.Task >= len(m.peers) || s.Task == m.config.Task {
 		return
@@ -264,8 +266,9 @@ func (m *Machine) Receive(now time.Duration, s *State) {
 }
 
 // Disconnected says that the connection to a task broke (since is now), or could not be made by an attempt that began
-// at since. An attempt from before the view says nothing about its members: while workers start, some do not listen
-// yet. Nor does one that began before a candidate was heard: it would be left out until its next sign of life.
+// at since. An attempt from before the view says nothing about its members, because some may not have listened yet
+// while workers started. An attempt that began before a candidate was heard is ignored too; otherwise the candidate
+// would be left out until its next heartbeat.
 func (m *Machine) Disconnected(now, since time.Duration, task int, detail string) {
 	if m.phase == Serving && since < m.installed || m.phase != Serving && since < m.peers[task].heard {
 		return
@@ -277,7 +280,7 @@ func (m *Machine) Disconnected(now, since time.Duration, task int, detail string
 	m.step(now)
 }
 
-// Leave takes the worker out of whatever it is in, for good.
+// Leave makes the worker leave its view or gathering for good.
 func (m *Machine) Leave(now time.Duration) {
 	if m.phase == Serving {
 		m.accuse(now, m.config.Task, Departed, "")
@@ -294,8 +297,8 @@ func (m *Machine) Explain(why string) {
 	}
 }
 
-// Told reports whether all other members of a view that has ended know it, as far as they are there to know: those that
-// stalled are.
+// Told reports whether all other members of an ended view that are still there know of its end. Members that stalled
+// count as still there.
 func (m *Machine) Told(now time.Duration) bool {
 	v := m.Verdict()
 	if v == nil {
@@ -313,7 +316,7 @@ func (m *Machine) Told(now time.Duration) bool {
 	return true
 }
 
-// Withdraw ends the view because this worker gave up a collective of it.
+// Withdraw ends the view because this worker gave up one of its collectives.
 func (m *Machine) Withdraw(now time.Duration, detail string) {
 	if m.phase == Serving {
 		m.accuse(now, m.config.Task, Withdrew, detail)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// grace is how long the first member waits, after it saw two members disagree, for what the rest say.
+// grace is how long the first member, after it has seen two members disagree, waits for the rest.
 const grace = 50 * time.Millisecond
 
-// Report says that this worker cannot complete a collective: it waits longer than usual, or received what does not
-// belong to it.
+// Report says that this worker cannot complete a collective: it has waited longer than usual, or received data that do
+// not belong to it.
 func (m *Machine) Report(now time.Duration, call Call) {
 	if m.phase != Serving {
 		return
@@ -29,8 +29,8 @@ func (m *Machine) Report(now time.Duration, call Call) {
 	m.step(now)
 }
 
-// Block says that nothing came for this worker, in a collective, for the deadline. If signs of life prove that what it
-// waits for cannot come, the view ends: no member waits for another that is elsewhere.
+// Block says that this worker has received nothing, in a collective, for the deadline. If signs of life prove that what
+// it waits for cannot come, the view ends: no member waits for another that is elsewhere.
 func (m *Machine) Block(now time.Duration, sequence uint64) {
 	if m.phase == Serving && m.blocked != sequence {
 		m.blocked, m.blockedAt, m.dirty = sequence, now, true
@@ -38,16 +38,16 @@ func (m *Machine) Block(now time.Duration, sequence uint64) {
 	}
 }
 
-// Unblock says that something came.
+// Unblock says that something has arrived.
 func (m *Machine) Unblock() {
 	if m.blocked != 0 {
 		m.blocked, m.dirty = 0, true
 	}
 }
 
-// elsewhere lets this member go when nothing comes although no other one has anything left to do for it: each has
-// completed the collective that this one waits in, or waits in vain itself. Of those that wait in vain the one that is
-// furthest behind goes, the lowest task among equals.
+// elsewhere makes this member leave if it receives nothing although no other member has anything left to do for it:
+// each has completed the collective in which this one waits, or waits in vain itself. Of the members that wait in vain,
+// the one furthest behind leaves; in a tie, the lowest task.
 func (m *Machine) elsewhere(now time.Duration) {
 	if m.phase != Serving || m.Verdict() != nil || m.blocked == 0 || now-m.blockedAt < 2*m.config.Heartbeat {
 		return
@@ -77,7 +77,7 @@ func (m *Machine) Done() {
 	}
 }
 
-// Complete says that this worker has completed a collective. It reports whether somebody wants to know.
+// Complete says that this worker has completed a collective. It reports whether another worker asked about that.
 func (m *Machine) Complete(sequence uint64) bool {
 	m.completed = sequence
 	if m.phase != Serving {
@@ -96,7 +96,7 @@ func (m *Machine) Complete(sequence uint64) bool {
 // Messages of collectives could still be on their way to them.
 func (m *Machine) Settle() { m.settling, m.dirty = true, true }
 
-// Settled reports whether all others have completed what this worker has, or are gone.
+// Settled reports whether all others have completed what this worker has completed, or are gone.
 func (m *Machine) Settled(now time.Duration) bool {
 	if m.phase != Serving || m.Verdict() != nil {
 		return true
@@ -109,7 +109,7 @@ func (m *Machine) Settled(now time.Duration) bool {
 	return true
 }
 
-// ask notes the collective that another member waits in, to answer what this worker does there.
+// ask notes the collective in which another member waits, to answer what this worker does there.
 func (m *Machine) ask(s *State) {
 	if m.phase != Serving || s.View != m.view.ID || s.Waiting == nil || m.config.Describe == nil {
 		return
@@ -146,7 +146,7 @@ func (m *Machine) answer() {
 	})
 }
 
-// callOf returns what a member is known to do as a collective.
+// callOf returns the call that a member is known to make as a collective.
 func (m *Machine) callOf(task int, sequence uint64) (string, bool) {
 	if task == m.config.Task {
 		if m.waiting != nil && m.waiting.Sequence == sequence {

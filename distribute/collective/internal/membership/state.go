@@ -66,7 +66,7 @@ type View struct {
 	Shared  bool     // all members reach each other's shared memory
 }
 
-// Rank returns the place of a task in the view, or -1.
+// Rank returns the rank of a task in the view, or -1.
 func (v *View) Rank(task int) int {
 	return slices.IndexFunc(v.Members, func(m Member) bool { return m.Task == task })
 }
@@ -92,7 +92,7 @@ func (v *View) Agreed() (step uint64, source int) {
 	return step, source
 }
 
-// digest is FNV-1a over what tells views apart.
+// digest is the FNV-1a hash of everything that distinguishes views.
 func (v *View) digest(proposer int) uint64 {
 	h := fnvBasis
 	mix := func(x uint64) {
@@ -141,7 +141,7 @@ var reasonTexts = [...]string{"silent", "connection lost", "restarted", "stalled
 // String names the reason.
 func (r Reason) String() string { return reasonTexts[min(r, reasonCount)] }
 
-// Accusation is what one member holds against another, or against itself when it leaves.
+// Accusation is the reason that one member gives against another, or against itself when it leaves.
 type Accusation struct {
 	By, Who int
 	Reason  Reason
@@ -155,7 +155,7 @@ func compareAccusations(a, b Accusation) int {
 	return a.Who - b.Who
 }
 
-// Call is what a member does as a certain collective of a view.
+// Call is the call that a member makes as a certain collective of a view.
 type Call struct {
 	Sequence    uint64
 	Description string // compared between members
@@ -181,7 +181,7 @@ func (v *Verdict) Removes(task int) bool {
 	return slices.ContainsFunc(v.Removed, func(a Accusation) bool { return a.Who == task })
 }
 
-// State is all that other workers need to know about one.
+// State is everything that other workers need to know about a worker.
 type State struct {
 	Task        int
 	Incarnation uint64
@@ -192,7 +192,7 @@ type State struct {
 	ViewSize int
 	Unheard  []int // tasks of which nothing came for the deadline
 
-	// Why is the reason of a worker that has given up or left, "" where there is none to tell.
+	// Why is the reason of a worker that has given up or left, "" if there is none.
 	Why string
 
 	// While gathering.
@@ -216,7 +216,7 @@ type State struct {
 	Answers     []Call       // calls of this member that others wait in
 }
 
-// Config holds what does not change in the life of a process.
+// Config holds what does not change during the life of a process.
 type Config struct {
 	Task        int           // own number
 	Size        int           // number of tasks in the cluster
