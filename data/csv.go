@@ -66,7 +66,7 @@ type CSV struct {
 	// Y holds the labels, shape (rows); nil without a label column. Labels that are all integers are int64, other
 	// numbers are float32, and words are int64 positions in Classes.
 	Y       Array
-	Classes []string // the different words of the label column, sorted; nil where the labels are numbers
+	Classes []string // the distinct words of the label column, sorted; nil if the labels are numbers
 }
 
 // Source returns the rows as examples for Fit, Evaluate and Predict.

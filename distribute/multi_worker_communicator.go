@@ -11,7 +11,7 @@ import (
 // workerLink holds what the local replicas of one instance share.
 type workerLink struct {
 	group  WorkerGroup
-	values []kernels.Array // of the call under way, used again
+	values []kernels.Array // of the current call, reused
 }
 
 // workerCommunicator combines values in three steps: over the replicas of this process, over the processes (the first

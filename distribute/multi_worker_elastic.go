@@ -65,7 +65,7 @@ type Standing struct {
 type Roster struct {
 	Generation uint64
 	Step       uint64 // the last step that any worker of it completed
-	Source     int    // rank of a worker that has the state after it; -1: nobody has
+	Source     int    // rank of a worker that has the state after it; -1: none has
 	Behind     []int  // ranks of those that need it
 }
 

@@ -266,7 +266,7 @@ type View struct {
 	Members      []Member // by rank
 	Rank         int      // of this worker
 	Step         uint64   // the last step that any member has completed
-	Source       int      // rank of a member that has the state after Step; -1: nobody has
+	Source       int      // rank of a member that has the state after Step; -1: none has
 	Behind       []int    // ranks that need that state
 	SharedMemory bool     // all members are on one host and use its memory
 }

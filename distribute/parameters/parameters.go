@@ -109,7 +109,7 @@ type Spec struct {
 	// Dynamic creates a table with a row for each key that is used; keys are any int64. Shape is then that of a row.
 	Dynamic bool
 	MaxRows int    // of all shards together; those used least, longest ago, go. 0: no bound
-	MaxAge  uint64 // rows that were not updated in so many updates go; 0: no bound
+	MaxAge  uint64 // rows that were not updated during the last MaxAge updates are evicted; 0: no bound
 	Policy  Policy // which rows go first where there are more than MaxRows
 	Text    bool   // keys stand for texts, which changes name; see TextKey
 }

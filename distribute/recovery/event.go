@@ -19,7 +19,7 @@ func (k Kind) String() string {
 
 // Place is a position within a Fit.
 type Place struct {
-	Epoch int // the epoch under way, or the next one
+	Epoch int // the current epoch, or the next one
 	Done  int // batches of it that were trained on
 }
 

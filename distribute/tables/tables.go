@@ -38,7 +38,7 @@ type Spec struct {
 
 	Text    bool              // keys stand for texts; see parameters.TextKey
 	MaxRows int               // above which rows are evicted; 0: no bound
-	MaxAge  int               // rows that were not updated for so many updates of the table are evicted; 0: no bound
+	MaxAge  int               // rows that were not updated during the last MaxAge updates of the table are evicted; 0: no bound
 	Policy  parameters.Policy // which rows go first where there are more than MaxRows
 
 	MemoryBytes int    // of the rows in memory, about; the others are on disk. 0: all are in memory

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fault happens when so many bytes have passed a line.
+// Fault happens when the given number of bytes has passed a line.
 type Fault struct {
 	At   int
 	Kind Kind

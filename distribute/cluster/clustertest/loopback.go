@@ -13,7 +13,7 @@ import (
 // Workers describes a cluster of n workers on free ports of the loopback interface.
 func Workers(t testing.TB, n int) *cluster.Spec { return Jobs(t, map[string]int{cluster.Worker: n}) }
 
-// Jobs describes a cluster with so many tasks of each job on free ports of the loopback interface.
+// Jobs describes a cluster with the given number of tasks of each job, on free ports of the loopback interface.
 func Jobs(t testing.TB, tasks map[string]int) *cluster.Spec {
 	t.Helper()
 	addresses := map[string][]string{}

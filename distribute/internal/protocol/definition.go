@@ -21,7 +21,7 @@ type Definition struct {
 
 	Dynamic bool
 	MaxRows int    // of a dynamic table; 0: no bound
-	MaxAge  uint64 // of a dynamic table: rows not updated for so many updates of the table go; 0: no bound
+	MaxAge  uint64 // of a dynamic table: rows not updated during the last MaxAge updates of the table are evicted; 0: no bound
 	Policy  Policy // of a dynamic table with MaxRows: which rows go first
 	Text    bool   // of a dynamic table: keys stand for texts, which [Naming] tells
 }

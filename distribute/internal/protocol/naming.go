@@ -49,7 +49,7 @@ func (u *Update) checkNames(t *Table) error {
 	return nil
 }
 
-// name makes the rows of keys where there are none and notes their texts. It is no update of them.
+// name creates missing rows of keys and notes their texts. It does not count as an update.
 func (s *rowStore) name(keys []int64, names []string) {
 	for i, key := range keys {
 		r := s.take(key, s.t.Step)
