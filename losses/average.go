@@ -11,16 +11,18 @@ import (
 //
 //	Σ perExample / globalBatch
 //
-// perExample has the losses of this replica's examples, (batch) or (batch, ...): several values of one example add up,
-// so take their mean first if you want that. The parts of all replicas add up to the mean over the examples, even if
-// replicas have different numbers of them, or none. globalBatch is the number of examples on all replicas, usually
-// r.GlobalBatchSize(); 0 gives 0. It must be called in replica context. It is tf.nn.compute_average_loss.
+// perExample holds the losses of this replica's examples, (batch) or (batch, ...). If an example has several values,
+// they are added up; take their mean first if you want the mean. The parts of all replicas add up to the mean over the
+// examples, even if replicas have different numbers of examples, or none. globalBatch is the number of examples on all
+// replicas, usually r.GlobalBatchSize(); 0 gives 0. It must be called in replica context. It is
+// tf.nn.compute_average_loss.
 func ComputeAverage(perExample *ops.Tensor, globalBatch int) *ops.Tensor {
 	return ComputeWeightedAverage(perExample, nil, globalBatch)
 }
 
-// ComputeWeightedAverage is [ComputeAverage] of losses that are multiplied with sample weights: one for each example,
-// or one for each value. The divisor stays the number of examples, not the sum of the weights. nil is 1 for all.
+// ComputeWeightedAverage is [ComputeAverage] with sample weights, one for each example or one for each value, that
+// multiply the losses. The divisor is still the number of examples, not the sum of the weights. nil means that all
+// weights are 1.
 func ComputeWeightedAverage(perExample, sampleWeight *ops.Tensor, globalBatch int) *ops.Tensor {
 	g := perExample.Graph()
 	inReplica(g, "ComputeAverage")
@@ -48,15 +50,14 @@ func ComputeWeightedAverage(perExample, sampleWeight *ops.Tensor, globalBatch in
 	return ops.DivideScalar(ops.Sum(values), float64(globalBatch))
 }
 
-// ScaleRegularization returns this replica's part of a regularization loss, Σ loss / replicas, so that it counts once
-// when the replicas' losses are added up. It must be called in replica context. (It is
-// tf.nn.scale_regularization_loss.)
+// ScaleRegularization returns this replica's part of a regularization loss, Σ loss / replicas, so that the sum over the
+// replicas contains the loss once. It must be called in replica context. (It is tf.nn.scale_regularization_loss.)
 func ScaleRegularization(loss *ops.Tensor) *ops.Tensor {
 	replicas := inReplica(loss.Graph(), "ScaleRegularization")
 	return ops.DivideScalar(ops.Sum(loss), float64(replicas))
 }
 
-// inReplica fails in cross-replica context and returns the number of replicas.
+// inReplica returns the number of replicas. It fails in cross-replica context.
 func inReplica(g *ops.Graph, what string) int {
 	r, ok := g.Root().Owner().(*distribute.Replica)
 	if !ok {

@@ -10,10 +10,10 @@ import (
 //
 //	softplus(logsumexp_pos(-gamma·max(margin + d, 0)·(margin - d)) + logsumexp_neg(gamma·max(1 + margin - d, 0)·(1 - margin - d)))
 //
-// where d = max(1 - p·p', 0) is the cosine distance of an example to one of the same (pos) or of another (neg) label.
-// Embeddings should have length 1. Examples whose loss is 0 do not count in a mean. Name: "circle". Behaviour of
-// keras.losses.Circle. Source: Sun et al., "Circle Loss: A Unified Perspective of Pair Similarity Optimization", CVPR
-// 2020, equation 6.
+// where d = max(1 - p·p', 0) is the cosine distance of an example to an example with the same (pos) or with another
+// (neg) label. Embeddings should have length 1. Examples whose loss is 0 do not count in a mean. Name: "circle".
+// Behaviour of keras.losses.Circle. Source: Sun et al., "Circle Loss: A Unified Perspective of Pair Similarity
+// Optimization", CVPR 2020, equation 6.
 //
 // Shapes: predictions (batch, features); labels, integers, (batch) or (batch, 1); result (batch).
 type Circle struct {

@@ -12,14 +12,15 @@ import (
 // Compute returns this replica's part of the loss, a scalar: the parts of all replicas add up to the loss of the global
 // batch.
 //
-// Values l of the examples are weighted with w = sampleWeight (nil for 1) and, where predictions or values carry a
-// mask, with the mask; then
+// The values l of the examples are multiplied by w = sampleWeight (1 if nil) and by the mask, if the predictions or the
+// values have one. Then the result is
 //
-//	SumOverBatchSize, Mean: Σ w·l / number of values (with a mask: of values that it lets through)
+//	SumOverBatchSize, Mean: Σ w·l / number of values (with a mask: of the values that it lets through)
 //	Sum, None:              Σ w·l
 //	MeanWithSampleWeight:   Σ w·l / Σ w
 //
-// with numbers and Σ w taken over all replicas. An empty sum of weights, or a mask that lets nothing through, gives 0.
+// where the numbers and Σ w are taken over all replicas. If the weights add up to 0, or if the mask lets nothing
+// through, the result is 0.
 //
 // sampleWeight has one weight for each example (batch) or (batch, 1), or one for each value. Weights (batch) for values
 // (batch, steps) are an error, as in Keras; make them (batch, 1).
@@ -29,8 +30,8 @@ func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 }
 
 // ComputeAndReport returns what Compute does, and this replica's part of the number that Keras reports for it. They
-// differ only for the reduction None: a step follows the gradient of Σ w·l, and reports the mean Σ w·l / number of
-// values.
+// differ only for the reduction None: the training step follows the gradient of Σ w·l, but Keras reports the mean, Σ
+// w·l / number of values.
 func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, reported *ops.Tensor) {
 	g := graphOf(l, yPred)
 	g.Enter(l.LossName())
@@ -46,8 +47,8 @@ func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, re
 	return total, ops.DivideScalar(total, max(w.count(w.values.Shape()), 1))
 }
 
-// Values returns the weighted values of the examples without reducing them: what Keras's losses return for the
-// reduction "none", which the reduction of l may differ from.
+// Values returns the weighted values of the examples without reducing them, whatever reduction l has. It is what
+// Keras's losses return for the reduction "none".
 func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	g := graphOf(l, yPred)
 	g.Enter(l.LossName())
@@ -56,7 +57,7 @@ func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	return w.values
 }
 
-// graphOf returns the graph of the predictions, and fails where there is no loss.
+// graphOf returns the graph of the predictions. It fails if there is no loss.
 func graphOf(l Loss, yPred *ops.Tensor) *ops.Graph {
 	if l == nil {
 		ops.Failf(nil, "the loss is nil; pass one of package losses")
@@ -64,7 +65,7 @@ func graphOf(l Loss, yPred *ops.Tensor) *ops.Graph {
 	return yPred.Graph()
 }
 
-// weighted is what a loss is reduced from.
+// weighted holds the values that a loss reduces.
 type weighted struct {
 	batch     objectives.Batch
 	reduction Reduction
@@ -128,8 +129,8 @@ func computeType(l Loss, yPred *ops.Tensor) ir.DType {
 	return ir.Float32
 }
 
-// maskWeights multiplies the weights with the mask: 1 and 0, or for an average total/valid and 0, so that dividing by
-// the number of all values leaves the mean of the valid ones.
+// maskWeights multiplies the weights by the mask, which is 1 and 0. For an average it is total/valid and 0 instead, so
+// that dividing by the number of all values gives the mean of the valid ones.
 func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	weight := objectives.OnlyRows(w.batch, ops.Cast(mask, d))
 	if w.reduction.averages() {
@@ -146,7 +147,7 @@ func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	return ops.Multiply(weight, own)
 }
 
-// number is count as a scalar of the type of x. Programs with open axes run on one replica.
+// number returns count as a scalar of the type of x. Programs with open axes run on one replica.
 func (w weighted) number(x *ops.Tensor, s ir.Shape) *ops.Tensor {
 	if !dim.AllKnown(s) {
 		return ops.Length(x, x.DType(), s.Size())
@@ -154,7 +155,7 @@ func (w weighted) number(x *ops.Tensor, s ir.Shape) *ops.Tensor {
 	return ops.Scalar(x, w.count(s))
 }
 
-// count is the number of elements of a shape (batch, ...) over all replicas.
+// count returns the number of elements of a shape (batch, ...) over all replicas.
 //
 //dim:known losses are traced for the batch at hand
 func (w weighted) count(s ir.Shape) float64 {
@@ -168,8 +169,8 @@ func (w weighted) count(s ir.Shape) float64 {
 	return 1 // nothing here: the quotient is 0, whatever the divisor
 }
 
-// checkWeights makes sure that weights belong to the values in the same place. NumPy's rule would align (batch) with
-// the steps. masked: they are a mask alone.
+// checkWeights makes sure that weights have the axes of the values that they belong to. Broadcasting as in NumPy would
+// align (batch) with the steps. masked says that the weights are only a mask.
 func checkWeights(values, weights *ops.Tensor, masked bool) {
 	v, w := values.Shape(), weights.Shape()
 	ok := len(w) == 0 || len(v) == 0 || len(w) == len(v)
@@ -193,7 +194,7 @@ func perExample(v ir.Shape) string {
 	return fmt.Sprint(s)
 }
 
-// reduce brings the weighted values of this replica to its part of the loss.
+// reduce reduces the weighted values of this replica to its part of the loss.
 func reduce(w weighted) *ops.Tensor {
 	sum := ops.Sum(w.values)
 	switch {
@@ -208,8 +209,8 @@ func reduce(w weighted) *ops.Tensor {
 	return w.divide(sum)
 }
 
-// share is x times the share that the local batch has in the global one. The mean of an empty batch is not a number; it
-// counts 0.
+// share returns x times the local batch's share of the global batch. The mean of an empty batch, which is NaN, counts
+// as 0.
 //
 //dim:known losses are traced for the batch at hand
 func (w weighted) share(x *ops.Tensor) *ops.Tensor {

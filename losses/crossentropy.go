@@ -7,8 +7,8 @@ import (
 )
 
 // BinaryCrossentropy is the mean along an axis of -[t·ln p + (1-t)·ln(1-p)], with labels t and probabilities p in [0,
-// 1]; p is limited to [1e-7, 1-1e-7] first, which also cuts the gradient outside. With FromLogits, p is sigmoid(x) of
-// the predictions x, and the loss is computed without overflow as t·softplus(-x) + (1-t)·softplus(x). Names:
+// 1]; p is first clipped to [1e-7, 1-1e-7], so the gradient is 0 outside that range. With FromLogits, p is sigmoid(x)
+// of the predictions x, and the loss is computed without overflow as t·softplus(-x) + (1-t)·softplus(x). Names:
 // "binary_crossentropy", "bce", "BCE". Behaviour of keras.losses.BinaryCrossentropy.
 //
 // Shapes: labels and predictions (batch, ...); the result lacks the axis.
@@ -38,7 +38,7 @@ func (l *BinaryCrossentropy) dtype() string { return l.DType }
 
 func (l *BinaryCrossentropy) reducesBatch(yPred ir.Shape) bool { return isBatch(or(l.Axis, -1), yPred) }
 
-// checkSmoothing fails where smoothed labels would not be a distribution.
+// checkSmoothing fails if smoothed labels would not be a distribution.
 func checkSmoothing(yPred *ops.Tensor, s float64) {
 	if !(s >= 0 && s <= 1) {
 		ops.Failf(yPred.Graph(), "LabelSmoothing must be in [0, 1], received %v", s)
@@ -46,10 +46,10 @@ func checkSmoothing(yPred *ops.Tensor, s float64) {
 }
 
 // CategoricalCrossentropy is -Σ t·ln p along the axis of the C classes, with labels t that are distributions (one-hot,
-// for example) and probabilities p, which are divided by their sum and limited to [1e-7, 1-1e-7] first. With
+// for example) and probabilities p, which are divided by their sum and clipped to [1e-7, 1-1e-7] first. With
 // FromLogits, p is the softmax of the predictions. Name: "categorical_crossentropy". Behaviour of
-// keras.losses.CategoricalCrossentropy (with the JAX backend; the TensorFlow backend looks behind a softmax layer for
-// its logits).
+// keras.losses.CategoricalCrossentropy with the JAX backend (the TensorFlow backend takes the logits from in front of a
+// softmax layer).
 //
 // Shapes: labels and predictions (batch, ..., classes); result (batch, ...).
 type CategoricalCrossentropy struct {
@@ -109,9 +109,9 @@ func (l *SparseCategoricalCrossentropy) LossName() string {
 
 func (l *SparseCategoricalCrossentropy) dtype() string { return l.DType }
 
-// CategoricalGeneralizedCrossEntropy is (1 - p[t]^q)/q with integer class numbers t and probabilities p: the
-// cross-entropy for q near 0, the absolute error for q near 1, between which q trades speed for robustness against
-// wrong labels. Name: "categorical_generalized_cross_entropy". Behaviour of
+// CategoricalGeneralizedCrossEntropy is (1 - p[t]^q)/q with integer class numbers t and probabilities p: it is close to
+// the cross-entropy for q near 0, which learns faster, and to the absolute error for q near 1, which is more robust
+// against wrong labels. Name: "categorical_generalized_cross_entropy". Behaviour of
 // keras.losses.CategoricalGeneralizedCrossEntropy. Source: Zhang, Sabuncu, "Generalized Cross Entropy Loss for Training
 // Deep Neural Networks with Noisy Labels", NeurIPS 2018, equation 6.
 //

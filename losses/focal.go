@@ -7,10 +7,10 @@ import (
 )
 
 // BinaryFocalCrossentropy is the binary cross-entropy with each value multiplied by (1-q)^gamma, where q = t·p +
-// (1-t)·(1-p) is the probability given to the label, so that examples that are already right count less. With
-// ApplyClassBalancing it is also multiplied by t·alpha + (1-t)·(1-alpha). Logits go through a sigmoid first. Name:
-// "binary_focal_crossentropy". Behaviour of keras.losses.BinaryFocalCrossentropy. Source: Lin et al., "Focal Loss for
-// Dense Object Detection", ICCV 2017, equations 4 and 5.
+// (1-t)·(1-p) is the probability that the prediction gives to the label. Examples that are already predicted well
+// therefore count less. With ApplyClassBalancing it is also multiplied by t·alpha + (1-t)·(1-alpha). Logits go through
+// a sigmoid first. Name: "binary_focal_crossentropy". Behaviour of keras.losses.BinaryFocalCrossentropy. Source: Lin et
+// al., "Focal Loss for Dense Object Detection", ICCV 2017, equations 4 and 5.
 //
 // Shapes: labels and predictions (batch, ...); the result lacks the axis.
 type BinaryFocalCrossentropy struct {
@@ -48,7 +48,7 @@ func (l *BinaryFocalCrossentropy) reducesBatch(yPred ir.Shape) bool {
 }
 
 // CategoricalFocalCrossentropy is Σ alpha·(1-p)^gamma·(-t·ln p) along the axis of the C classes, with p divided by its
-// sum and limited to [1e-7, 1-1e-7]. Logits go through a softmax first. Name: "categorical_focal_crossentropy".
+// sum and clipped to [1e-7, 1-1e-7]. Logits go through a softmax first. Name: "categorical_focal_crossentropy".
 // Behaviour of keras.losses.CategoricalFocalCrossentropy. Source: Lin et al., "Focal Loss for Dense Object Detection",
 // ICCV 2017.
 //

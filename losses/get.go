@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// classes makes each class of loss with default configuration; functions gives Keras's names of the functions behind
-// them; own are functions of programs.
+// classes maps each class of loss to a function that makes one with default configuration, functions maps Keras's
+// function names to classes, and own holds the functions that programs register.
 var (
 	classes   = config.NewRegistry[Loss]("losses")
 	functions = map[string]string{}
@@ -57,9 +57,10 @@ func init() {
 	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
 }
 
-// Register registers a custom loss type under its class name, for models read from files. It panics when the name is
-// taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with the
-// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// Register registers a custom loss type under its class name, so that models that use it can be read from files. Call
+// it from init. It panics if the name is taken. A type from outside this module is written to files as "Custom>Name",
+// or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Loss
@@ -67,11 +68,11 @@ func Register[T any, P interface {
 	classes.Register((*T)(nil), packageName...)
 }
 
-// RegisterFunc gives a function of labels and predictions, as [Func] takes it, a name: a string stands for it, models
-// compiled with it can be saved, and those of files that name it can be read. Files have the name "Custom>name", or the
-// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
-// RegisterFunc panics when the name is taken, and is called from init. The function must not be a closure: all closures
-// of one function literal share the name.
+// RegisterFunc gives a name to a function of labels and predictions such as [Func] takes. The name can then be used as
+// a string, and models compiled with the function can be saved and read. In files the name is "Custom>name", or has the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...). Call
+// RegisterFunc from init. It panics if the name is taken. The function must not be a closure, because all closures of
+// one function literal would share the name.
 func RegisterFunc(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor, packageName ...string) {
 	own.Register(name, f, packageName)
 }
@@ -157,7 +158,7 @@ func fromObject(o config.Object) (Loss, error) {
 	return l, base.Only(l, "reduction", spellings(l.ReductionKind())...)
 }
 
-// spellings are the words of Keras for a reduction.
+// spellings holds Keras's words for each reduction.
 func spellings(k Reduction) []string {
 	switch k {
 	case "", SumOverBatchSize, Mean:
@@ -169,7 +170,7 @@ func spellings(k Reduction) []string {
 }
 
 // Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean:
-// binary for one prediction an example, sparse categorical for labels without the axis of the classes (or with one of
+// binary for one prediction per example, sparse categorical for labels without an axis of classes (or with one of
 // length 1), otherwise categorical.
 func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 	name, ok := v.(string)
@@ -190,8 +191,8 @@ func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 }
 
 // Func makes a loss from a function that returns one value for each example, or for each step of an example: (batch,
-// ...). A function that returns a scalar gives one value for the local batch, which counts for its share of the global
-// batch: it should be a mean.
+// ...). If the function returns a scalar, that is one value for the local batch, weighted by the local batch's share of
+// the global batch. It should therefore be a mean.
 func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncLoss {
 	return &FuncLoss{Name: name, F: f}
 }
@@ -222,7 +223,7 @@ func (l *FuncLoss) ReductionKind() Reduction { return l.Reduction }
 // LossName implements [Loss].
 func (l *FuncLoss) LossName() string { return named(l.Name, "loss") }
 
-// ConfigObject is what files have for the function, see [RegisterFunc].
+// ConfigObject returns what files hold for the function; see [RegisterFunc].
 func (l *FuncLoss) ConfigObject() (map[string]any, error) {
 	if l.Reduction != "" && l.Reduction != SumOverBatchSize && l.Reduction != Mean {
 		return nil, fmt.Errorf("the loss %q is a function, of which files have no reduction: this one has %q; write a loss type and make it known with losses.Register", l.LossName(), l.Reduction)

@@ -53,8 +53,8 @@ func (l *SquaredHinge) LossName() string { return named(l.Name, "squared_hinge")
 
 func (l *SquaredHinge) dtype() string { return l.DType }
 
-// CategoricalHinge is max(max((1-t)·p) - Σ t·p + 1, 0) over the last axis with one-hot labels t: how far the best wrong
-// class is from being beaten by 1. Name: "categorical_hinge". Behaviour of keras.losses.CategoricalHinge.
+// CategoricalHinge is max(max((1-t)·p) - Σ t·p + 1, 0) over the last axis with one-hot labels t: how much the true
+// class lacks to beat the best wrong class by 1. Name: "categorical_hinge". Behaviour of keras.losses.CategoricalHinge.
 //
 // Shapes: labels and predictions (batch, ..., classes); result (batch, ...).
 type CategoricalHinge struct {

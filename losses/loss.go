@@ -37,7 +37,7 @@ const (
 	None Reduction = "none"
 )
 
-// known fails for a reduction that there is not.
+// known fails if there is no such reduction.
 func (k Reduction) known(g *ops.Graph) Reduction {
 	switch k {
 	case "":
@@ -61,10 +61,10 @@ type wholeBatch interface {
 // typed is implemented by losses with a DType of their own.
 type typed interface{ dtype() string }
 
-// common is embedded in the losses of this package for what their configurations have in common.
+// common holds what the configurations of this package's losses have in common. They embed it.
 type common struct{}
 
-// MigrateConfig reads the reduction null, which is Keras's other spelling of "none".
+// MigrateConfig reads the reduction null, Keras's other spelling of "none".
 //
 //go:noinline
 func (common) MigrateConfig(config map[string]json.RawMessage) error {

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 )
 
-// KLDivergence is Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]: the cost of describing t by p. Names:
+// KLDivergence is Σ t·ln(t/p) over the last axis, with both clipped to [1e-7, 1]: the cost of describing t by p. Names:
 // "kl_divergence", "kld", "KLD". Behaviour of keras.losses.KLDivergence. Source: Kullback, Leibler, "On Information and
 // Sufficiency", 1951.
 //

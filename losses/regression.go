@@ -192,7 +192,7 @@ func (l *CosineSimilarity) dtype() string { return l.DType }
 
 func (l *CosineSimilarity) reducesBatch(yPred ir.Shape) bool { return isBatch(or(l.Axis, -1), yPred) }
 
-// or returns what p points to, or the default.
+// or returns what p points to, or the default if p is nil.
 func or[T any](p *T, def T) T {
 	if p == nil {
 		return def
@@ -200,5 +200,5 @@ func or[T any](p *T, def T) T {
 	return *p
 }
 
-// isBatch reports whether an axis of predictions is that of the batch. Predictions (batch) count as (batch, 1).
+// isBatch reports whether an axis of predictions is the batch axis. Predictions (batch) count as (batch, 1).
 func isBatch(axis int, yPred ir.Shape) bool { return axis == 0 || axis == -max(len(yPred), 2) }

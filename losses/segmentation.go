@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Dice is 1 - 2·Σ t·p / (Σ t + Σ p + 1e-7), summed over Axis; nil means over everything, the whole global batch
-// included. Name: "dice". Behaviour of keras.losses.Dice. Source: Milletari et al., "V-Net", 3DV 2016 (with plain
-// instead of squared sums below).
+// Dice is 1 - 2·Σ t·p / (Σ t + Σ p + 1e-7), summed over Axis. If Axis is nil, it is summed over all axes, including the
+// whole global batch. Name: "dice". Behaviour of keras.losses.Dice. Source: Milletari et al., "V-Net", 3DV 2016 (with
+// plain instead of squared sums below).
 //
 // Shapes: labels and predictions (batch, ...); the result lacks the axes.
 type Dice struct {
@@ -37,7 +37,7 @@ func (l *Dice) dtype() string { return l.DType }
 
 func (l *Dice) reducesBatch(yPred ir.Shape) bool { return containsBatch(l.Axis, yPred) }
 
-// checkAxes refuses a list without axes: nil is all of them, and sums over none are no loss of a segmentation.
+// checkAxes refuses an empty list of axes: nil means all axes, and a sum over no axis is not a segmentation loss.
 func checkAxes(yPred *ops.Tensor, axes []int) {
 	if axes != nil && len(axes) == 0 {
 		ops.Failf(yPred.Graph(), "Axis is empty; expected axes, or nil for all of them")
@@ -49,10 +49,11 @@ func containsBatch(axes []int, yPred ir.Shape) bool {
 	return len(axes) == 0 || slices.ContainsFunc(axes, func(a int) bool { return isBatch(a, yPred) })
 }
 
-// Tversky is 1 - I/(I + alpha·F + beta·N + 1e-7) with I = Σ t·p, F = Σ t·(1-p) and N = Σ (1-t)·p, summed over Axis; nil
-// means over everything, the whole global batch included. With both at 0.5 it is [Dice]. (As in Keras, alpha counts
-// what the prediction misses.) Name: "tversky". Behaviour of keras.losses.Tversky. Source: Salehi et al., "Tversky loss
-// function for image segmentation using 3D fully convolutional deep networks", 2017, equation 4.
+// Tversky is 1 - I/(I + alpha·F + beta·N + 1e-7) with I = Σ t·p, F = Σ t·(1-p) and N = Σ (1-t)·p, summed over Axis. If
+// Axis is nil, it is summed over all axes, including the whole global batch. With alpha and beta 0.5 it is [Dice]. (As
+// in Keras, alpha counts what the prediction misses.) Name: "tversky". Behaviour of keras.losses.Tversky. Source:
+// Salehi et al., "Tversky loss function for image segmentation using 3D fully convolutional deep networks", 2017,
+// equation 4.
 //
 // Shapes: labels and predictions (batch, ...); the result lacks the axes.
 type Tversky struct {
