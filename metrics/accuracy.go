@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there it
-// picks the kind that fits; see [Resolve]). Behaviour of keras.metrics.Accuracy.
+// Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there
+// the name means the kind of accuracy that fits the shapes; see [Resolve]). Behaviour of keras.metrics.Accuracy.
 //
 // Shapes: labels and predictions (batch, ...).
 type Accuracy struct {
@@ -37,8 +37,8 @@ func (m *Accuracy) Direction() string { return better }
 // matches turns bools into ones and zeros.
 func (a *average) matches(x *ops.Tensor) *ops.Tensor { return ops.Cast(x, a.dtype) }
 
-// BinaryAccuracy is how often predictions, taken for 1 where they are greater than the threshold and for 0 elsewhere,
-// equal binary labels. Name: "binary_accuracy". Behaviour of keras.metrics.BinaryAccuracy.
+// BinaryAccuracy is how often predictions, counted as 1 if greater than the threshold and as 0 otherwise, equal binary
+// labels. Name: "binary_accuracy". Behaviour of keras.metrics.BinaryAccuracy.
 //
 // Shapes: labels and predictions (batch, ...).
 type BinaryAccuracy struct {
@@ -66,7 +66,7 @@ func (m *BinaryAccuracy) MetricName() string { return m.NameOr(m.Name, "binary_a
 // Direction implements [Metric].
 func (m *BinaryAccuracy) Direction() string { return better }
 
-// CategoricalAccuracy is how often the largest prediction is at the index of the largest label; in a tie the first
+// CategoricalAccuracy is how often the largest prediction is at the index of the largest label; in a tie the first one
 // counts. Name: "categorical_accuracy". Behaviour of keras.metrics.CategoricalAccuracy.
 //
 // Shapes: labels and predictions (batch, ..., classes).
@@ -95,7 +95,7 @@ func (m *CategoricalAccuracy) MetricName() string { return m.NameOr(m.Name, "cat
 // Direction implements [Metric].
 func (m *CategoricalAccuracy) Direction() string { return better }
 
-// SparseCategoricalAccuracy is how often the largest prediction is at the place that an integer label names. Name:
+// SparseCategoricalAccuracy is how often the largest prediction is at the index given by an integer label. Name:
 // "sparse_categorical_accuracy". Behaviour of keras.metrics.SparseCategoricalAccuracy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1).
@@ -141,8 +141,8 @@ func (m *SparseCategoricalAccuracy) MetricName() string {
 // Direction implements [Metric].
 func (m *SparseCategoricalAccuracy) Direction() string { return better }
 
-// TopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place of the largest
-// label. Name: "top_k_categorical_accuracy". Behaviour of keras.metrics.TopKCategoricalAccuracy.
+// TopKCategoricalAccuracy is how often fewer than K predictions are greater than the prediction at the index of the
+// largest label. Name: "top_k_categorical_accuracy". Behaviour of keras.metrics.TopKCategoricalAccuracy.
 //
 // Shapes: labels and predictions (batch, ..., classes).
 type TopKCategoricalAccuracy struct {
@@ -175,7 +175,7 @@ func (m *TopKCategoricalAccuracy) MetricName() string {
 // Direction implements [Metric].
 func (m *TopKCategoricalAccuracy) Direction() string { return better }
 
-// kOf returns k, 5 for 0.
+// kOf returns k, or 5 if k is 0.
 func kOf(p *ops.Tensor, k int) int {
 	if k < 0 {
 		ops.Failf(p.Graph(), "K must be positive, received %d", k)
@@ -194,9 +194,9 @@ func topK(t, p *ops.Tensor, k int) *ops.Tensor {
 	return ops.Reshape(ops.InTopK(ops.Reshape(t, rows), ops.Reshape(p, rows, classes), k), t.Shape()...)
 }
 
-// SparseTopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place that an
-// integer label names. With FromSortedIDs predictions are class numbers, best first, and the label must be among the
-// first K. Name: "sparse_top_k_categorical_accuracy". Behaviour of keras.metrics.SparseTopKCategoricalAccuracy.
+// SparseTopKCategoricalAccuracy is how often fewer than K predictions are greater than the prediction at the index
+// given by an integer label. With FromSortedIDs predictions are class numbers, best first, and the label must be among
+// the first K. Name: "sparse_top_k_categorical_accuracy". Behaviour of keras.metrics.SparseTopKCategoricalAccuracy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1).
 type SparseTopKCategoricalAccuracy struct {

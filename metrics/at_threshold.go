@@ -35,7 +35,7 @@ func (m *atThreshold) build(owner Metric, policy string, d ir.DType, what string
 	return err
 }
 
-// maxThresholds is the largest number of thresholds: a metric has variables of that length.
+// maxThresholds limits the number of thresholds, because a metric's variables have that length.
 const maxThresholds = 1 << 20
 
 // evenThresholds returns 0, 1/(n-1), ..., 1.
@@ -54,7 +54,7 @@ func (m *atThreshold) update(owner Metric, yTrue, yPred, weight *ops.Tensor) {
 	})
 }
 
-// best returns the largest dependent value among the thresholds whose constrained value is at least limit; 0 where
+// best returns the largest dependent value among the thresholds whose constrained value is at least limit, or 0 if
 // there is none.
 func (m *atThreshold) best(r *distribute.Replica, limit float64, f func(counts) (constrained, dependent *ops.Tensor)) *ops.Tensor {
 	if m.tp == nil {
@@ -69,7 +69,7 @@ func (m *atThreshold) best(r *distribute.Replica, limit float64, f func(counts) 
 func (m *atThreshold) Direction() string { return better }
 
 // SensitivityAtSpecificity is the best sensitivity TP/(TP+FN) among the thresholds whose specificity TN/(TN+FP) is at
-// least the given one; thresholds are NumThresholds evenly spaced ones. Name: "sensitivity_at_specificity". Behaviour
+// least the given one. There are NumThresholds evenly spaced thresholds. Name: "sensitivity_at_specificity". Behaviour
 // of keras.metrics.SensitivityAtSpecificity.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
@@ -103,7 +103,7 @@ func (m *SensitivityAtSpecificity) MetricName() string {
 }
 
 // SpecificityAtSensitivity is the best specificity TN/(TN+FP) among the thresholds whose sensitivity TP/(TP+FN) is at
-// least the given one; thresholds are NumThresholds evenly spaced ones. Name: "specificity_at_sensitivity". Behaviour
+// least the given one. There are NumThresholds evenly spaced thresholds. Name: "specificity_at_sensitivity". Behaviour
 // of keras.metrics.SpecificityAtSensitivity.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
@@ -137,7 +137,7 @@ func (m *SpecificityAtSensitivity) MetricName() string {
 }
 
 // PrecisionAtRecall is the best precision TP/(TP+FP) among the thresholds whose recall TP/(TP+FN) is at least the given
-// one; thresholds are NumThresholds evenly spaced ones. Name: "precision_at_recall". Behaviour of
+// one. There are NumThresholds evenly spaced thresholds. Name: "precision_at_recall". Behaviour of
 // keras.metrics.PrecisionAtRecall.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
@@ -169,7 +169,7 @@ func (m *PrecisionAtRecall) Result(r *distribute.Replica) *ops.Tensor {
 func (m *PrecisionAtRecall) MetricName() string { return m.NameOr(m.Name, "precision_at_recall") }
 
 // RecallAtPrecision is the best recall TP/(TP+FN) among the thresholds whose precision TP/(TP+FP) is at least the given
-// one; thresholds are NumThresholds evenly spaced ones. Name: "recall_at_precision". Behaviour of
+// one. There are NumThresholds evenly spaced thresholds. Name: "recall_at_precision". Behaviour of
 // keras.metrics.RecallAtPrecision.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// AUC is the area under a curve that classification traces out as its threshold moves, approximated at NumThresholds
-// thresholds -1e-7, 1/(n-1), ..., (n-2)/(n-1), 1+1e-7, or at Thresholds with these two ends added. Curves:
+// AUC is the area under the curve that a classifier traces out as its threshold moves, approximated at NumThresholds
+// thresholds -1e-7, 1/(n-1), ..., (n-2)/(n-1), 1+1e-7, or at Thresholds plus these first and last ones. Curves:
 //
 //	ROC     x = FP/(FP+TN), y = TP/(TP+FN)
 //	PR      x = TP/(TP+FN), y = TP/(TP+FP)
@@ -21,9 +21,10 @@ import (
 //
 // Between thresholds the area has the mean (interpolation), the smaller (minoring) or the larger (majoring) of the two
 // heights; the PR curve is interpolated as Davis and Goadrich do, with TP as a linear function of TP+FP. MultiLabel
-// computes one area for each label and averages them, with LabelWeights if given; without it label weights count the
-// predictions. Name: "auc". Behaviour of keras.metrics.AUC. Sources: Davis, Goadrich, "The Relationship Between
-// Precision-Recall and ROC Curves", ICML 2006; Flach, Kull, "Precision-Recall-Gain Curves", NeurIPS 2015.
+// computes one area for each label and averages them, weighted by LabelWeights if given. Without MultiLabel,
+// LabelWeights weight the predictions. Name: "auc". Behaviour of keras.metrics.AUC. Sources: Davis, Goadrich, "The
+// Relationship Between Precision-Recall and ROC Curves", ICML 2006; Flach, Kull, "Precision-Recall-Gain Curves",
+// NeurIPS 2015.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), with MultiLabel (batch,
 // labels).
@@ -197,7 +198,7 @@ func (m *AUC) MetricName() string { return m.NameOr(m.Name, "auc") }
 // Direction implements [Metric].
 func (m *AUC) Direction() string { return better }
 
-// Curve is what AUC takes the area under. The zero value is ROC; lower case is read too.
+// Curve is the curve whose area AUC computes. The zero value is ROC. Lower case is accepted too.
 type Curve string
 
 const (

@@ -13,14 +13,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// never is the score of predictions outside the top k: no threshold is below it.
+// never is the score of predictions outside the top k. No threshold is below it.
 const never = -1e10
 
 // confusion counts true and false positives and negatives at thresholds.
 type confusion struct {
 	thresholds []float64 // increasing where even
-	// even says that thresholds are 0, 1/(n-1), ..., 1, give or take 1e-7 at the ends: predictions are then sorted into
-	// buckets.
+	// even says that the thresholds are 0, 1/(n-1), ..., 1, give or take 1e-7 at the ends. Predictions are then sorted
+	// into buckets.
 	even         bool
 	multiLabel   bool // count each label (the last axis) apart
 	labelWeights []float64
@@ -57,7 +57,7 @@ func checkThresholds(thresholds []float64) error {
 	return nil
 }
 
-// checkGiven is checkThresholds of metrics that have only these: there must be some, if any are given.
+// checkGiven is checkThresholds for metrics that have no other thresholds: a list that is given must not be empty.
 func checkGiven(thresholds []float64) error {
 	if thresholds != nil && len(thresholds) == 0 {
 		return errors.New("thresholds are empty; expected at least one, or nil for 0.5")
@@ -93,8 +93,8 @@ func (c confusion) count(yTrue, yPred, weight *ops.Tensor, d ir.DType) counts {
 	return c.compare(t, p, weight)
 }
 
-// castWeights brings weights, which may be nil, to a type. Metrics that are no means of values look at weights alone:
-// as in Keras, a mask of the predictions takes nothing out of them.
+// castWeights converts weights, which may be nil, to a type. Metrics that are not means of values use only the weights:
+// as in Keras, a mask of the predictions has no effect on them.
 func castWeights(weight *ops.Tensor, d ir.DType) *ops.Tensor {
 	if weight == nil {
 		return nil
@@ -102,7 +102,7 @@ func castWeights(weight *ops.Tensor, d ir.DType) *ops.Tensor {
 	return ops.Cast(weight, d)
 }
 
-// weights spreads sample weights and label weights over the predictions; nil where all are 1.
+// weights spreads sample weights and label weights over the predictions; nil if all are 1.
 func (c confusion) weights(p, weight *ops.Tensor) *ops.Tensor {
 	if weight != nil {
 		if weight.Rank() == p.Rank()+1 && weight.Dim(-1) == 1 {
@@ -138,7 +138,7 @@ func onlyTop(p *ops.Tensor, k int) *ops.Tensor {
 }
 
 // buckets counts by sorting predictions into the intervals between thresholds: those above threshold i are in bucket i
-// or later. A prediction that equals a threshold belongs below it.
+// or later. A prediction equal to a threshold counts as below it.
 func (c confusion) buckets(t, p, weight *ops.Tensor) counts {
 	n := len(c.thresholds)
 	labels := 1
@@ -176,7 +176,7 @@ func (c confusion) buckets(t, p, weight *ops.Tensor) counts {
 	return counts{tp, fp, ops.Subtract(total(negative), fp), ops.Subtract(total(positive), tp)}
 }
 
-// shape takes the axis of the labels off where labels are not counted apart.
+// shape removes the axis of the labels if labels are not counted separately.
 func (c confusion) shape(x *ops.Tensor) *ops.Tensor {
 	if c.multiLabel {
 		return x
@@ -206,10 +206,10 @@ func (c confusion) compare(t, p, weight *ops.Tensor) counts {
 	return counts{sum(above, positive), sum(above, negative), sum(below, negative), sum(below, positive)}
 }
 
-// ratio is a/(a+b), 0 where both are 0.
+// ratio returns a/(a+b), or 0 if both are 0.
 func ratio(a, b *ops.Tensor) *ops.Tensor { return ops.DivideNoNan(a, ops.Add(a, b)) }
 
-// only returns the element of a vector that has one, and other vectors as they are.
+// only returns the element of a vector of length 1 as a scalar, and other vectors unchanged.
 func only(x *ops.Tensor) *ops.Tensor {
 	if x.Rank() == 1 && x.Dim(0) == 1 {
 		return ops.Index(x, 0, 0)

@@ -4,8 +4,8 @@
 //
 //	Metrics: []metrics.Metric{&metrics.SparseCategoricalAccuracy{}, &metrics.AUC{Curve: "PR"}}
 //
-// [Get] and [Resolve] also know the names of Keras ("accuracy", "mse", "mean_io_u", ...), and [Func] makes a metric of
-// a function.
+// [Get] and [Resolve] also know the names of Keras ("accuracy", "mse", "mean_io_u", ...), and [Func] makes a metric
+// from a function.
 //
 // # State
 //
@@ -13,7 +13,7 @@
 // result is computed from the sums over all replicas, so it is what one replica would compute from all examples,
 // however they were distributed. Sums are kept in float32, or in float64 in a float64 model.
 //
-// Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its
+// Mean-type metrics first reduce each example to one number, the mean over its steps, and weight it by the mean of its
 // sample weights.
 //
 // Outside of a model, [UpdateState] and [ResultOf] update and read a metric.

@@ -10,14 +10,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FBetaScore weighs precision P against recall R,
+// FBetaScore combines precision P and recall R,
 //
 //	(1 + β²)·P·R / (β²·P + R)
 //
-// with 1e-7 added to every denominator. Predictions count as 1 where they are greater than Threshold; without one,
-// where they are the largest of their row (all of equals do) and not 0. Average says how the classes are combined: ""
-// gives a vector, "micro" counts all classes together, "macro" is their mean, "weighted" their mean weighted by the
-// number of labels. Name: "f_beta_score" ("fbeta_score" in logs). Behaviour of keras.metrics.FBetaScore.
+// with 1e-7 added to every denominator. Predictions count as 1 if they are greater than Threshold. Without a Threshold,
+// the largest of each row count as 1 (all of them in a tie), unless they are 0. Average says how the classes are
+// combined: "" gives a vector, "micro" counts all classes together, "macro" is their mean, "weighted" their mean
+// weighted by the number of labels. Name: "f_beta_score" ("fbeta_score" in logs). Behaviour of
+// keras.metrics.FBetaScore.
 //
 // Shapes: labels, 0 or 1, and predictions (batch, classes); sample weights (batch).
 type FBetaScore struct {
@@ -88,7 +89,7 @@ func (m *F1Score) MetricName() string { return m.NameOr(m.Name, "f1_score") }
 // Direction implements [Metric].
 func (m *F1Score) Direction() string { return better }
 
-// fscore is the state of F-scores: counts of each class, or of all together.
+// fscore is the state of F-scores: counts for each class, or for all classes together.
 type fscore struct {
 	Base
 	tp, fp, fn, labels *distribute.Variable

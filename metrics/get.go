@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// classes makes each class of metric with default configuration; names gives Keras's other spellings; own
-// are functions of programs.
+// classes maps each class of metric to a function that makes one with default configuration, names maps Keras's other
+// spellings to classes, and own holds the functions that programs register.
 var (
 	classes = config.NewRegistry[Metric]("metrics")
 	names   = map[string]string{}
@@ -83,9 +83,10 @@ func init() {
 	config.RegisterKind("metric", func(v any) (any, error) { return Get(v) })
 }
 
-// Register makes a metric type of your own known by its class name, for models read from files. It panics when the name
-// is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with the
-// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// Register registers a custom metric type under its class name, so that models that use it can be read from files. Call
+// it from init. It panics if the name is taken. A type from outside this module is written to files as "Custom>Name",
+// or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Metric
@@ -93,11 +94,11 @@ func Register[T any, P interface {
 	classes.Register((*T)(nil), packageName...)
 }
 
-// RegisterFunc gives a function of labels and predictions, as [Func] takes it, a name: a string stands for it, models
-// compiled with it can be saved, and those of files that name it can be read. Files have the name "Custom>name", or the
-// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
-// RegisterFunc panics when the name is taken, and is called from init. The function must not be a closure: all closures
-// of one function literal share the name.
+// RegisterFunc gives a name to a function of labels and predictions such as [Func] takes. The name can then be used as
+// a string, and models compiled with the function can be saved and read. In files the name is "Custom>name", or has the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...). Call
+// RegisterFunc from init. It panics if the name is taken. The function must not be a closure, because all closures of
+// one function literal would share the name.
 func RegisterFunc(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor, packageName ...string) {
 	own.Register(name, f, packageName)
 }
@@ -196,7 +197,7 @@ func fromObject(o config.Object) (Metric, error) {
 }
 
 // Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary
-// accuracy for one prediction an example, sparse categorical for labels without the axis of the classes (or with one of
+// accuracy for one prediction per example, sparse categorical for labels without an axis of classes (or with one of
 // length 1), otherwise categorical.
 func Resolve(v any, yTrue, yPred ir.Shape) (Metric, error) {
 	name, ok := v.(string)

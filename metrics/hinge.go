@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Hinge is the mean of max(1 - t·p, 0) with labels -1 and 1; labels that are all 0 or 1, throughout a global batch, are
-// treated as these. Name: "hinge". Behaviour of keras.metrics.Hinge.
+// Hinge is the mean of max(1 - t·p, 0) with labels -1 and 1; if all labels of a global batch are 0 or 1, they are
+// treated as -1 and 1. Name: "hinge". Behaviour of keras.metrics.Hinge.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type Hinge struct {

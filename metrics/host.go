@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// UpdateState takes in one batch from host memory. sampleWeight may be nil. The batch is spread over the replicas of
-// the strategy that the metric's state belongs to, by default one on the CPU.
+// UpdateState adds one batch from host memory to the metric's state. sampleWeight may be nil. The batch is spread over
+// the replicas of the strategy that the metric's state belongs to, by default one on the CPU.
 func UpdateState(m Metric, yTrue, yPred kernels.Array, sampleWeight *kernels.Array) error {
 	if m == nil {
 		return errNilMetric
@@ -59,7 +59,7 @@ func strategyOf(m Metric) distribute.Strategy {
 	return distribute.Default()
 }
 
-// updateFunction returns the traced update, kept with the metric so that further batches need no compiling.
+// updateFunction returns the traced update. The metric keeps it, so that later batches need no compilation.
 func updateFunction(m Metric, s distribute.Strategy, weighted bool) *distribute.Function {
 	var kept map[bool]*distribute.Function
 	if b, ok := m.(interface{ base() *Base }); ok {

@@ -10,7 +10,7 @@ import (
 )
 
 // overlap is the state of the intersection-over-union metrics: a confusion matrix, label by prediction. It counts in
-// int64, which no number of pixels overflows, unless the metric has a DType of floats.
+// int64, which no number of pixels overflows, unless the metric's DType is a float type.
 type overlap struct {
 	Base
 	matrix  *distribute.Variable
@@ -29,7 +29,7 @@ type overlapOptions struct {
 	policy    string
 }
 
-// maxClasses is the largest number of classes: their confusion matrix has as many rows and columns.
+// maxClasses limits the number of classes, because the confusion matrix has as many rows and columns.
 const maxClasses = 1 << 16
 
 func (o *overlap) build(m Metric, d ir.DType, c overlapOptions) error {
@@ -94,7 +94,7 @@ func (o *overlap) update(m Metric, yTrue, yPred, weight *ops.Tensor, c overlapOp
 	})
 }
 
-// numbers returns class numbers as int64: those given, or the places of the largest elements along axis.
+// numbers returns class numbers as int64: those given, or the indices of the largest elements along axis.
 func numbers(x *ops.Tensor, dense bool, axis int) *ops.Tensor {
 	x = x.WithMask(nil)
 	if dense {
@@ -106,7 +106,7 @@ func numbers(x *ops.Tensor, dense bool, axis int) *ops.Tensor {
 	return ops.Cast(x, ir.Int64)
 }
 
-// spread gives each element of t the weight of its example or place, as a vector.
+// spread returns a vector with a weight for each element of t: the weight of its example or position.
 func (o *overlap) spread(t, weight *ops.Tensor) *ops.Tensor {
 	t, weight = objectives.Match(t, weight)
 	alignWeights(t, weight)
@@ -146,7 +146,7 @@ func (o *overlap) Direction() string { return better }
 //
 // It counts in int64, unless DType says otherwise, and truncates float sample weights to integers, as Keras does: an
 // example of weight 0.5 does not count at all. With DType "float32" it does. Fit, Evaluate, TrainOnBatch and
-// TestOnBatch say so once, where a weight is not whole.
+// TestOnBatch print a warning once if a weight is not an integer.
 //
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest
 // along Axis counts.

@@ -14,11 +14,11 @@ import (
 
 // Metric measures predictions against labels over many batches. Custom metrics embed [Base].
 type Metric interface {
-	// Build creates the state for labels and predictions of the given types; dtype is the type of its numbers where the
-	// metric has none of its own. Axis 0 is the batch, whose length must not matter. Building twice changes nothing.
-	// Update builds a metric that has not been.
+	// Build creates the state for labels and predictions of the given types; dtype is the type of its numbers unless
+	// the metric has a DType of its own. Axis 0 is the batch, whose length must not matter. Building twice changes
+	// nothing. Update builds the metric if that has not been done.
 	Build(dtype ir.DType, yTrue, yPred ir.Type) error
-	// Update takes in one replica's part of a batch. sampleWeight may be nil.
+	// Update adds one replica's part of a batch to the state. sampleWeight may be nil.
 	Update(yTrue, yPred, sampleWeight *ops.Tensor)
 	// Result returns the value over everything seen, on all replicas.
 	Result(r *distribute.Replica) *ops.Tensor
@@ -27,7 +27,7 @@ type Metric interface {
 	SetName(name string)
 	// Variables is the state.
 	Variables() distribute.Variables
-	// Direction says which results are better: "max", "min", or "" where that is not known.
+	// Direction says which results are better: "max", "min", or "" if that is not known.
 	Direction() string
 }
 
@@ -37,7 +37,7 @@ const (
 	worse  = "min" // larger is worse
 )
 
-// Base holds the state of a metric: sums that every replica adds to on its own. All metrics embed it.
+// Base holds the state of a metric: sums, which each replica keeps for its own examples. All metrics embed it.
 type Base struct {
 	name      string
 	dtype     ir.DType
@@ -67,8 +67,8 @@ func (b *Base) NameOr(names ...string) string {
 	return ""
 }
 
-// Begin starts to build metric m, in which b is embedded. It reports whether there is anything to do: a metric that has
-// been built stays as it is. policy is the metric's own dtype, or "" to use dtype.
+// Begin starts to build metric m, which embeds b. It reports whether there is anything to do: a metric that is already
+// built stays as it is. policy is the metric's own dtype, or "" to use dtype.
 func (b *Base) Begin(m Metric, policy string, dtype ir.DType) (bool, error) {
 	if b.owner != nil {
 		return false, nil
@@ -87,7 +87,7 @@ func (b *Base) Begin(m Metric, policy string, dtype ir.DType) (bool, error) {
 	return true, nil
 }
 
-// Add makes a variable of zeros: each replica has its own, and their sum counts.
+// Add creates a variable of zeros. Each replica has its own copy, and the sum of the copies is the value.
 func (b *Base) Add(name string, shape ...int) *distribute.Variable {
 	v := distribute.NewVariable(distribute.VariableSpec{
 		Name: name, Shape: shape, DType: b.dtype, Frozen: true, Owner: pathOf{b.owner},
@@ -104,7 +104,7 @@ type pathOf struct{ m Metric }
 // Path is the name of the metric.
 func (p pathOf) Path() string { return p.m.MetricName() }
 
-// ready returns the replica that predictions are traced for and builds the metric if it has not been.
+// ready returns the replica that predictions are traced for. It builds the metric if that has not been done.
 func (b *Base) ready(m Metric, yTrue, yPred *ops.Tensor) *distribute.Replica {
 	if b.owner == nil {
 		if err := m.Build(floatOf(yPred), yTrue.Type(), yPred.Type()); err != nil {
@@ -114,7 +114,7 @@ func (b *Base) ready(m Metric, yTrue, yPred *ops.Tensor) *distribute.Replica {
 	return distribute.ReplicaOf(yPred.Graph())
 }
 
-// floatOf is the type in which a metric of x is kept.
+// floatOf returns the type of the state of a metric of x.
 func floatOf(x *ops.Tensor) ir.DType {
 	if x.DType() == ir.Float64 {
 		return ir.Float64
@@ -125,14 +125,14 @@ func floatOf(x *ops.Tensor) ir.DType {
 // read returns the sum of a variable over the replicas.
 func read(r *distribute.Replica, v *distribute.Variable) *ops.Tensor { return r.ReadSynchronized(v) }
 
-// notBuilt fails where the result is asked for before anything was seen and its shape is not known.
+// notBuilt fails if the result is requested before any batch was seen, when its shape is not known.
 func notBuilt(r *distribute.Replica, m Metric) {
 	ops.Failf(r.Graph(), "metric %q has no result before its first batch; update it first", m.MetricName())
 }
 
 var errNilMetric = errors.New("metrics: the metric is nil; make it first, as in &metrics.Mean{}")
 
-// zeros are the values of variables that begin anew, without memory for each. They are only read.
+// zeros holds the values of variables that are reset, so that none needs memory for them. It is only read.
 var zeros = kernels.NewArray(ir.Type{DType: ir.Uint8, Shape: ir.Shape{512}}).Data
 
 // Reset forgets everything that the metric has seen. It must not run while a step does.
@@ -155,7 +155,7 @@ func Reset(m Metric) error {
 	return nil
 }
 
-// once keeps x on the first replica and makes it 0 on the others: for what all replicas have computed alike.
+// once returns x on the first replica and 0 on the others. It is for values that all replicas have computed alike.
 func once(r *distribute.Replica, x *ops.Tensor) *ops.Tensor {
 	if r.NumReplicasInSync() == 1 {
 		return x
@@ -163,7 +163,7 @@ func once(r *distribute.Replica, x *ops.Tensor) *ops.Tensor {
 	return ops.Where(ops.CompareScalar(ir.Eq, r.ID(), 0), x, ops.ZerosLike(x))
 }
 
-// or returns what p points to, or the default.
+// or returns what p points to, or the default if p is nil.
 func or[T any](p *T, def T) T {
 	if p == nil {
 		return def
@@ -180,7 +180,7 @@ func sameShape(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
 	return t, p
 }
 
-// inMetric runs f within the metric's name, which errors then carry.
+// inMetric runs f under the metric's name, which then appears in errors.
 func inMetric(m Metric, x *ops.Tensor, f func()) { x.Graph().InScope(m.MetricName(), f) }
 
 // after returns the axes from first on.

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// pickConfusion is how precision and recall count.
+// pickConfusion returns the confusion of precision and recall.
 func pickConfusion(m Metric, thresholds []float64, topK int, classID *int) (confusion, error) {
 	if err := checkGiven(thresholds); err != nil {
 		return confusion{}, fmt.Errorf("metric %q: %w", m.MetricName(), err)
@@ -25,8 +25,8 @@ func pickConfusion(m Metric, thresholds []float64, topK int, classID *int) (conf
 	return confusion{thresholds: thresholds, even: isEven(thresholds), topK: topK, classID: classID}, nil
 }
 
-// truePositiveShare is the state of precision and recall, TP/(TP + misses): Precision misses by false positives, Recall
-// by false negatives.
+// truePositiveShare is the state of precision and recall, TP/(TP + misses): the misses of Precision are false
+// positives, those of Recall false negatives.
 type truePositiveShare struct {
 	Base
 	confusion  confusion
@@ -67,9 +67,10 @@ func (m *truePositiveShare) Result(r *distribute.Replica) *ops.Tensor {
 // Direction implements [Metric].
 func (m *truePositiveShare) Direction() string { return better }
 
-// Precision is the share of positive labels among the positive predictions, TP/(TP+FP), 0 where there are none. A
-// prediction is positive where it is greater than the threshold: 0.5 by default, with TopK any threshold. One threshold
-// gives a scalar, several a vector. Name: "precision". Behaviour of keras.metrics.Precision.
+// Precision is the share of positive labels among the positive predictions, TP/(TP+FP), or 0 if there are none. A
+// prediction is positive if it is greater than the threshold. The default threshold is 0.5; with TopK all of the top k
+// are positive by default. One threshold gives a scalar, several a vector. Name: "precision". Behaviour of
+// keras.metrics.Precision.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Precision struct {
@@ -94,8 +95,8 @@ func (m *Precision) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 // MetricName implements [Metric].
 func (m *Precision) MetricName() string { return m.NameOr(m.Name, "precision") }
 
-// Recall is the share of positive predictions among the positive labels, TP/(TP+FN), 0 where there are none; otherwise
-// as [Precision]. Name: "recall". Behaviour of keras.metrics.Recall.
+// Recall is the share of positive predictions among the positive labels, TP/(TP+FN), or 0 if there are none. Otherwise
+// it is like [Precision]. Name: "recall". Behaviour of keras.metrics.Recall.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Recall struct {

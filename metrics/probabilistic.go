@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// KLDivergence is the mean of Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]. Name: "kl_divergence".
+// KLDivergence is the mean of Σ t·ln(t/p) over the last axis, with both clipped to [1e-7, 1]. Name: "kl_divergence".
 // Behaviour of keras.metrics.KLDivergence.
 //
 // Shapes: labels and predictions (batch, ..., d).
@@ -58,7 +58,7 @@ func (m *Poisson) MetricName() string { return m.NameOr(m.Name, "poisson") }
 // Direction implements [Metric].
 func (m *Poisson) Direction() string { return worse }
 
-// BinaryCrossentropy is the mean of -[t·ln p + (1-t)·ln(1-p)], with p limited to [1e-7, 1-1e-7]; see the loss of that
+// BinaryCrossentropy is the mean of -[t·ln p + (1-t)·ln(1-p)], with p clipped to [1e-7, 1-1e-7]; see the loss of that
 // name. Names: "binary_crossentropy", "bce", "BCE". Behaviour of keras.metrics.BinaryCrossentropy.
 //
 // Shapes: labels and predictions (batch, ..., d).
@@ -86,7 +86,7 @@ func (m *BinaryCrossentropy) MetricName() string { return m.NameOr(m.Name, "bina
 // Direction implements [Metric].
 func (m *BinaryCrossentropy) Direction() string { return worse }
 
-// CategoricalCrossentropy is the mean of -Σ t·ln p over the C classes, with p divided by its sum and limited to [1e-7,
+// CategoricalCrossentropy is the mean of -Σ t·ln p over the C classes, with p divided by its sum and clipped to [1e-7,
 // 1-1e-7]; see the loss of that name. Name: "categorical_crossentropy". Behaviour of
 // keras.metrics.CategoricalCrossentropy.
 //

@@ -21,9 +21,9 @@ const (
 //
 //	1 - Σ w·(t-p)² / (Σ w·t² - (Σ w·t)²/Σ w)
 //
-// 1 for predictions without errors and 0 for those no better than the mean; minus infinity counts as 0. With
-// NumRegressors k > 0 it is adjusted to 1 - (1-r)·(n-1)/(n-k-1), where n is the number of labels seen (of all outputs,
-// as in Keras), if n-1 exceeds k. Name: "r2_score". Behaviour of keras.metrics.R2Score.
+// It is 1 for predictions without errors, 0 for predictions no better than the mean, and 0 instead of minus infinity.
+// With NumRegressors k > 0 it is adjusted to 1 - (1-r)·(n-1)/(n-k-1), where n is the number of labels seen (of all
+// outputs, as in Keras), if n-1 exceeds k. Name: "r2_score". Behaviour of keras.metrics.R2Score.
 //
 // Shapes: labels and predictions (batch, outputs).
 type R2Score struct {
@@ -55,7 +55,7 @@ func aggregation(v any) (string, error) {
 	return "", fmt.Errorf("unknown class aggregation %v; known: %s, %s, %s", v, UniformAverage, VarianceWeightedAverage, NoAggregation)
 }
 
-// MigrateConfig reads null, which is no aggregation.
+// MigrateConfig reads null as no aggregation.
 func (m *R2Score) MigrateConfig(c map[string]json.RawMessage) error {
 	if string(c["class_aggregation"]) == "null" {
 		c["class_aggregation"] = json.RawMessage(`"` + NoAggregation + `"`)

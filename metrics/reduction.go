@@ -21,7 +21,7 @@ func (a *average) build(m Metric, policy string, d ir.DType) error {
 	return err
 }
 
-// Result returns Σ w·value / Σ w, 0 before anything was seen.
+// Result returns Σ w·value / Σ w, or 0 if nothing was seen yet.
 func (a *average) Result(r *distribute.Replica) *ops.Tensor {
 	if a.total == nil {
 		return ops.Zeros(r, ir.Float32)
@@ -46,7 +46,7 @@ type values struct {
 	shared bool
 }
 
-// wrap updates the mean with f(labels, predictions). A mask on the predictions takes examples or steps out.
+// wrap updates the mean with f(labels, predictions). A mask on the predictions excludes examples or steps.
 //
 //go:noinline
 func (a *average) wrap(m Metric, yTrue, yPred, sampleWeight *ops.Tensor, f func(r *distribute.Replica, t, p *ops.Tensor) values) {
@@ -66,8 +66,8 @@ func (a *average) wrap(m Metric, yTrue, yPred, sampleWeight *ops.Tensor, f func(
 	})
 }
 
-// withOwnMask multiplies weights with the mask of the values themselves (ignored classes). As in Keras, it counts only
-// where there are weights.
+// withOwnMask multiplies weights with the mask of the values themselves (ignored classes). As in Keras, the mask counts
+// only if there are weights.
 func withOwnMask(weight, x *ops.Tensor, d ir.DType) *ops.Tensor {
 	if own := x.Mask(); own != nil && weight != nil {
 		return weightsWithMask(weight, own, d)
@@ -75,7 +75,7 @@ func withOwnMask(weight, x *ops.Tensor, d ir.DType) *ops.Tensor {
 	return weight
 }
 
-// asFloat brings floats to the type of the metric's numbers and leaves others alone.
+// asFloat converts floats to the type of the metric's numbers. Other types stay as they are.
 func asFloat(x *ops.Tensor, d ir.DType) *ops.Tensor {
 	if x.DType().IsFloat() {
 		return ops.Cast(x, d).WithMask(nil)
@@ -83,7 +83,7 @@ func asFloat(x *ops.Tensor, d ir.DType) *ops.Tensor {
 	return x.WithMask(nil)
 }
 
-// weightsWithMask is the product of the weights and the mask, both of which may be nil.
+// weightsWithMask returns the product of the weights and the mask. Both may be nil.
 func weightsWithMask(sampleWeight, mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	if sampleWeight != nil {
 		sampleWeight = ops.Cast(sampleWeight, d)
@@ -157,7 +157,7 @@ func reduceOver(reduce func(*ops.Tensor, ...int) *ops.Tensor, x *ops.Tensor, axe
 	return reduce(x, axes...)
 }
 
-// Mean is the weighted mean of its values: Σ w·value / Σ w, where an example with several values counts with their
+// Mean is the weighted mean of its values: Σ w·value / Σ w, where the value of an example with several values is their
 // mean. Name: "mean". Behaviour of keras.metrics.Mean.
 //
 // It averages values, not differences to labels: use UpdateValues. As one of a model's metrics it averages the
