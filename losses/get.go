@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// classes maps each class of loss to a function that makes one with default configuration, functions maps Keras's
-// function names to classes, and own holds the functions that programs register.
+// classes holds the classes of losses by name, functions maps Keras's function names to classes, and own holds the
+// functions that programs register.
 var (
 	classes   = config.NewRegistry[Loss]("losses")
 	functions = map[string]string{}

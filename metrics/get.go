@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// classes maps each class of metric to a function that makes one with default configuration, names maps Keras's other
-// spellings to classes, and own holds the functions that programs register.
+// classes holds the classes of metrics by name, names maps Keras's other spellings to classes, and own holds the
+// functions that programs register.
 var (
 	classes = config.NewRegistry[Metric]("metrics")
 	names   = map[string]string{}

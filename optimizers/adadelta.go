@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Adadelta takes steps of the size of recent steps. With gradient g and learning rate a,
+// Adadelta scales each step to the size of recent steps. With gradient g and learning rate a,
 //
 //	G ← ρ·G + (1-ρ)·g²
 //	δ = -√(D + ε)/√(G + ε)·g

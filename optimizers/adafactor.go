@@ -9,7 +9,7 @@ import (
 )
 
 // For a matrix, Adafactor keeps only the moving averages of its squared gradients over rows and over columns. In update
-// t, with gradient g, learning rate a and rms the root mean square,
+// t, with gradient g, learning rate a and the root mean square rms,
 //
 //	b = 1 - t^Beta2Decay;   α = max(ε2, rms(w))·min(a, 1/√t)
 //	rank below 2:  v ← b·v + (1-b)·(g² + ε1)

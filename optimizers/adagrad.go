@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Adagrad gives each element of a weight its own learning rate, which is smaller the larger the sum of its squared
-// gradients g. With learning rate a,
+// Adagrad gives each element of a weight its own learning rate. It shrinks as the sum of the element's squared
+// gradients g grows. With learning rate a,
 //
 //	s ← s + g²
 //	w ← w - a·g/√(s + ε)

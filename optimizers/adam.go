@@ -13,8 +13,8 @@ import (
 //	v ← v + (1-β2)·(g² - v)
 //	w ← w - a·√(1-β2^t)/(1-β1^t) · m/(√v + ε)
 //
-// so ε is added to the uncorrected √v: it is the ε̂ at the end of section 2 of the paper. AMSGrad divides by √v̂ + ε
-// instead, where v̂ ← max(v̂, v).
+// ε is added to √v without bias correction: it is the ε̂ at the end of section 2 of the paper. AMSGrad divides by √v̂ +
+// ε instead, where v̂ ← max(v̂, v).
 //
 // Slots: momentum and velocity of each weight, then velocity_hat. Name: "adam". Behaviour of keras.optimizers.Adam.
 // Sources: Kingma, Ba, "Adam", ICLR 2015; Reddi et al., "On the Convergence of Adam and Beyond", ICLR 2018.
@@ -31,7 +31,7 @@ type Adam struct {
 
 func (o *Adam) check() error { return checkBetas(o.Beta1, o.Beta2) }
 
-// checkBetas makes sure that moving averages are averages.
+// checkBetas makes sure that the betas give moving averages.
 func checkBetas(betas ...*float64) error {
 	for i, b := range betas {
 		if b != nil && !(*b >= 0 && *b < 1) {
@@ -73,7 +73,7 @@ func adamSlots(w *distribute.Variable, amsgrad bool) []Slot {
 	return slots
 }
 
-// adam is the update of [Adam], with AMSGrad where there is a third slot.
+// adam is the update of [Adam], with AMSGrad if there is a third slot.
 func adam(s *Step, w, g *ops.Tensor, slots []*ops.Tensor, rate *ops.Tensor, beta1, beta2, epsilon float64) (*ops.Tensor, []*ops.Tensor) {
 	if len(slots) == 2 && beta1 > 0 && beta2 > 0 {
 		return ops.OptimizerUpdate("adam", []float64{beta1, beta2, epsilon}, w, g, rate, s.Number(w), slots...)

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Adamax is [Adam] with the largest recent gradient in place of the mean square. In update t, with gradient g and
+// Adamax is [Adam] with the largest recent gradient instead of the mean square. In update t, with gradient g and
 // learning rate a,
 //
 //	m ← m + (1-β1)·(g - m)

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// AdamW is [Adam] with weight decay: w ← w - w·WeightDecay·a comes first, then the update of Adam. Decay defaults to
+// AdamW is [Adam] with weight decay: first w ← w - w·WeightDecay·a, then the update of Adam. WeightDecay defaults to
 // 0.004. Name: "adam_w". Behaviour of keras.optimizers.AdamW. Source: Loshchilov, Hutter, "Decoupled Weight Decay
 // Regularization", ICLR 2019.
 type AdamW struct {

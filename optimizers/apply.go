@@ -27,7 +27,8 @@ func (b *Base) unscale(grads []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// begin builds the optimizer where that has not been done and returns the weights that have gradients, and these.
+// begin builds the optimizer if that has not been done. It returns the weights that have gradients, and their
+// gradients.
 func (b *Base) begin(o Rule, r *distribute.Replica, gradients ops.Gradients) (distribute.Variables, []*ops.Tensor) {
 	if all, ok := gradients.Of.(distribute.Variables); ok {
 		if err := b.BuildRule(o, all); err != nil {
@@ -37,7 +38,7 @@ func (b *Base) begin(o Rule, r *distribute.Replica, gradients ops.Gradients) (di
 	return withGradients(r, gradients)
 }
 
-// withGradients returns the weights that have gradients, and these in the type of the weights.
+// withGradients returns the weights that have gradients, and their gradients in the type of the weights.
 func withGradients(r *distribute.Replica, gradients ops.Gradients) (distribute.Variables, []*ops.Tensor) {
 	all, ok := gradients.Of.(distribute.Variables)
 	if !ok {
@@ -93,8 +94,8 @@ func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads [
 	changes.commit(gate)
 }
 
-// accumulate adds the gradients up and lets every n-th step update the weights with their mean. The update is traced in
-// every step, and its results are taken only where it is due.
+// accumulate adds up the gradients and updates the weights with their mean in every n-th step. The update is part of
+// every step, but its results are used only when it is due.
 func (b *Base) accumulate(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*ops.Tensor, iteration, updates *ops.Tensor) {
 	n := float64(b.settings.Options.GradientAccumulationSteps)
 	position := ops.Mod(ops.AddScalar(iteration, 1), ops.Scalar(iteration, n))
@@ -176,8 +177,8 @@ func (b *Base) update(r *distribute.Replica, c *changes, weights distribute.Vari
 	}
 }
 
-// updatesPieces reports whether each replica updates its piece of a weight: its state is sharded, and the rule works
-// element by element.
+// updatesPieces reports whether each replica updates only its piece of a weight. It does if the state is sharded and
+// the rule works element by element.
 func (b *Base) updatesPieces(r *distribute.Replica, w *distribute.Variable) bool {
 	rule, ok := b.rule.(interface {
 		Elementwise(weight *distribute.Variable) bool
@@ -194,7 +195,7 @@ func (b *Base) updatesPieces(r *distribute.Replica, w *distribute.Variable) bool
 	return len(slots) > 0
 }
 
-// clipped is clip where gradients may be known in pieces.
+// clipped is clip for gradients that may be known in pieces.
 func (b *Base) clipped(r *distribute.Replica, grads []*change) []*change {
 	o := b.settings.Options
 	if o.ClipNorm == nil && o.GlobalClipNorm == nil && o.ClipValue == nil {
@@ -249,7 +250,7 @@ func (b *Base) clip(grads []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// globalScale is c·min(1/‖G‖, 1/c), NaN where the norm is not finite.
+// globalScale returns c·min(1/‖G‖, 1/c), or NaN if the norm is not finite.
 func globalScale(grads []*ops.Tensor, c float64, d ir.DType) *ops.Tensor {
 	var squares *ops.Tensor
 	for _, g := range grads {
@@ -264,7 +265,7 @@ func globalScale(grads []*ops.Tensor, c float64, d ir.DType) *ops.Tensor {
 	return ops.Add(scale, ops.Subtract(norm, norm))
 }
 
-// average updates the moving averages of all weights, and overwrites the weights where it is time.
+// average updates the moving averages of all weights, and overwrites the weights with them when that is due.
 func (b *Base) average(c *changes, updates *ops.Tensor) {
 	o := b.settings.Options
 	momentum := or(o.EMAMomentum, 0.99)

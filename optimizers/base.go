@@ -40,11 +40,11 @@ type Base struct {
 // sharer is implemented by rules with state that belongs to no weight in particular.
 type sharer interface {
 	sharedSlots() []Slot
-	// advance returns the new values, once in each update and before the weights are.
+	// advance returns the new values. It is called once in each update, before the weights are updated.
 	advance(s *Step, shared []*ops.Tensor) []*ops.Tensor
 }
 
-// checker is implemented by rules that can be configured wrongly.
+// checker is implemented by rules whose configuration can be invalid.
 type checker interface{ check() error }
 
 // decayer is implemented by rules that choose the weight decay of each weight; nil is none.
@@ -152,7 +152,7 @@ func (b *Base) BuildRule(o Rule, weights distribute.Variables) error {
 	return placeBeside(weights, b.all)
 }
 
-// placeBeside puts an optimizer's variables where the weights are.
+// placeBeside puts an optimizer's variables on the devices of the weights.
 func placeBeside(weights, variables distribute.Variables) error {
 	if len(weights) == 0 {
 		return nil
@@ -225,7 +225,7 @@ func (b *Base) makeVariables() {
 	}
 }
 
-// float is the type of the learning rate: float64 where weights are.
+// float is the type of the learning rate: float64 if weights are float64.
 func (b *Base) float() ir.DType {
 	for _, w := range b.weights {
 		if w.Type().DType == ir.Float64 {
@@ -280,7 +280,7 @@ func (c constant) Initialize(into kernels.Array, _ uint64) error {
 	return nil
 }
 
-// copyOf takes over the value that another variable has by then.
+// copyOf initializes a variable with the value that another variable has at that time.
 type copyOf struct{ v *distribute.Variable }
 
 // Initialize implements [distribute.Initializer].
@@ -305,7 +305,7 @@ func (b *Base) Averages() distribute.Variables { return b.averages }
 // Iterations is the variable that counts the steps, an int64 scalar; nil before Build.
 func (b *Base) Iterations() *distribute.Variable { return b.iteration }
 
-// Updates is the number of updates of the weights: the count of steps, divided by GradientAccumulationSteps where
+// Updates is the number of updates of the weights: the count of steps, divided by GradientAccumulationSteps if
 // gradients are accumulated. It is what Keras's optimizer.iterations gives. It is 0 before Build.
 func (b *Base) Updates() (int64, error) {
 	if b.iteration == nil {
@@ -409,7 +409,7 @@ func (b *Base) ExcludeFromWeightDecay(weights distribute.Variables, names ...str
 	return nil
 }
 
-// decay returns the weight decay of a weight, or nil.
+// decay returns the weight decay of a weight, or nil if it has none.
 func (b *Base) decay(w *distribute.Variable) *float64 {
 	if b.excluded[w] || b.excludedNames != nil && b.excludedNames.MatchString(w.Name()) {
 		return nil

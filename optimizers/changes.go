@@ -7,7 +7,7 @@ import (
 )
 
 // changes are the new values of variables before they are assigned. If the state of optimizers is sharded, a value may
-// be known as this replica's piece of it, or whole, or both.
+// be known whole, as this replica's piece, or both.
 type changes struct {
 	r      *distribute.Replica
 	values map[*distribute.Variable]*change
@@ -43,7 +43,7 @@ func gather(r *distribute.Replica, list []*change) {
 	}
 }
 
-// get returns the value of a variable by now.
+// get returns the current value of a variable.
 func (c *changes) get(v *distribute.Variable) *ops.Tensor {
 	if t := c.values[v]; t != nil {
 		gather(c.r, []*change{t})
@@ -52,7 +52,7 @@ func (c *changes) get(v *distribute.Variable) *ops.Tensor {
 	return c.r.Read(v)
 }
 
-// piece returns this replica's piece of the value of a variable by now.
+// piece returns this replica's piece of the current value of a variable.
 func (c *changes) piece(v *distribute.Variable) *ops.Tensor {
 	if t := c.values[v]; t != nil {
 		return t.ofReplica(c.r)
@@ -60,7 +60,7 @@ func (c *changes) piece(v *distribute.Variable) *ops.Tensor {
 	return c.r.ReadShard(v)
 }
 
-// in returns the value in the form that is asked for.
+// in returns the value in the requested form.
 func (c *changes) in(pieces bool, v *distribute.Variable) *ops.Tensor {
 	if pieces {
 		return c.piece(v)
@@ -88,7 +88,7 @@ func (c *changes) setIn(pieces bool, v *distribute.Variable, t *ops.Tensor) {
 	c.values[v] = n
 }
 
-// adopt takes over the changes of an update that may not be due: then everything stays as it was.
+// adopt takes over the changes of an update if it is due. Otherwise everything stays as it was.
 func (c *changes) adopt(inner *changes, due *ops.Tensor) {
 	for _, v := range inner.order {
 		pieces := inner.values[v].whole == nil || c.r.Sharded(v)
@@ -104,7 +104,7 @@ func (c *changes) asRead(piece bool, v *distribute.Variable) *ops.Tensor {
 	return c.r.Read(v)
 }
 
-// gatherAll makes the values of variables whole that every replica holds.
+// gatherAll makes the values whole for variables that every replica holds.
 func (c *changes) gatherAll() {
 	var list []*change
 	for _, v := range c.order {
@@ -115,7 +115,7 @@ func (c *changes) gatherAll() {
 	gather(c.r, list)
 }
 
-// commit assigns the new values, where gate holds.
+// commit assigns the new values if gate is true.
 func (c *changes) commit(gate *ops.Tensor) {
 	c.gatherAll()
 	for _, v := range c.order {

@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Ftrl follows the regularized leader. With gradient g, learning rate a, p = -LearningRatePower, λ1, λ2 the
-// regularization strengths, λs the shrinkage and λ2' = λ2 + β/(2a),
+// Ftrl follows the regularized leader. With gradient g, learning rate a, p = -LearningRatePower, regularization
+// strengths λ1 and λ2, shrinkage λs and λ2' = λ2 + β/(2a),
 //
 //	n' = n + g²;  z ← z + (g + 2·λs·w) - (n'^p - n^p)/a·w
 //	w ← (clip(z, -λ1, λ1) - z)/(n'^p/a + 2·λ2');  n ← n'
 //
-// With the default configuration weights fall towards 0 in the first step, since z starts at 0 and not at the value
+// With the default configuration the first step moves weights towards 0, because z starts at 0 and not at the value
 // that corresponds to the weights. Slots: accumulator (n) and linear (z). Name: "ftrl". Behaviour of
 // keras.optimizers.Ftrl. Source: McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm
 // 1.

@@ -9,12 +9,13 @@ import (
 	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
-// classes makes each class of optimizer with default configuration.
+// classes holds the classes of optimizers by name.
 var classes = config.NewRegistry[Optimizer]("optimizers")
 
-// Register registers a custom optimizer type under its class name, for models read from files. It panics when the name
-// is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with the
-// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// Register registers a custom optimizer type under its class name, so that models that use it can be read from files.
+// Call it from init. It panics if the name is taken. A type from outside this module is written to files as
+// "Custom>Name", or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Optimizer
@@ -74,8 +75,8 @@ func New(className string) (Optimizer, error) {
 // ClassNames lists the known classes in alphabetical order.
 func ClassNames() []string { return classes.Names() }
 
-// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. A
-// wrongly configured optimizer is an error.
+// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. An
+// invalid configuration is an error.
 func Get(v any) (Optimizer, error) {
 	var o Optimizer
 	var err error
@@ -114,5 +115,5 @@ func unfit(v any) error {
 	return fmt.Errorf("optimizers: received %s; expected an optimizers.Optimizer or a name such as \"adam\"", config.Received(v))
 }
 
-// lastPart of a class name: files written with Keras's torch backend spell out the module.
+// lastPart returns the last part of a class name. Files written with Keras's torch backend include the module.
 func lastPart(class string) string { return class[strings.LastIndex(class, ".")+1:] }

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Lamb is [Adam] with a step for each weight in proportion to the weight's length, for very large batches. In update t,
-// with gradient g and learning rate a,
+// Lamb is [Adam] with steps in proportion to the length (norm) of each weight. It is meant for very large batches. In
+// update t, with gradient g and learning rate a,
 //
 //	m ← m + (1-β1)·(g - m);  v ← v + (1-β2)·(g² - v)
 //	r = m/(1-β1^t) / (√(v/(1-β2^t)) + ε)

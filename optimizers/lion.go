@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Lion moves every element by the same distance, in the direction of a mean of gradients. With gradient g and learning
-// rate a,
+// Lion moves every element by the same distance, in the direction given by the sign of a mean of gradients. With
+// gradient g and learning rate a,
 //
 //	w ← w - a·sign(β1·m + (1-β1)·g)
 //	m ← β2·m + (1-β2)·g

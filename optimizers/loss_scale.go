@@ -33,7 +33,7 @@ type LossScaleOptimizer struct {
 	scale   *distribute.Variable
 }
 
-// WithLossScale wraps an optimizer in a [LossScaleOptimizer] with default configuration; one that is already wrapped is
+// WithLossScale wraps an optimizer in a [LossScaleOptimizer] with default configuration. A wrapped optimizer is
 // returned as it is.
 func WithLossScale(o Optimizer) Optimizer {
 	if _, ok := o.(*LossScaleOptimizer); ok {
@@ -42,7 +42,7 @@ func WithLossScale(o Optimizer) Optimizer {
 	return &LossScaleOptimizer{Inner: o}
 }
 
-// IgnoredConfig lists what older versions of Keras write and do not use.
+// IgnoredConfig lists options that older versions of Keras write but do not use.
 func (o *LossScaleOptimizer) IgnoredConfig() []string {
 	return []string{"weight_decay=null", "clipnorm=null", "global_clipnorm=null", "clipvalue=null", "use_ema=null", "ema_momentum",
 		"ema_overwrite_frequency=null", "loss_scale_factor=null", "gradient_accumulation_steps=null", "learning_rate"}
@@ -115,7 +115,7 @@ func (o *LossScaleOptimizer) Apply(r *distribute.Replica, gradients ops.Gradient
 	})
 }
 
-// adjust doubles the scale after enough finite steps and halves it after one that was not.
+// adjust doubles the scale after enough finite steps and halves it after a step that was not finite.
 func (o *LossScaleOptimizer) adjust(r *distribute.Replica, finite, scale *ops.Tensor) {
 	growth := o.DynamicGrowthSteps
 	if growth == 0 {
@@ -145,8 +145,8 @@ func (o *LossScaleOptimizer) Variables() distribute.Variables {
 	return append(append(distribute.Variables{}, o.own.all...), o.Inner.Variables()...)
 }
 
-// FileVariables are the variables that Keras has in files, of this optimizer and of the inner one: without the product
-// of a [Nadam] and the placeholders of an [Adafactor], which Keras overlooks where they are inside.
+// FileVariables returns the variables that Keras's files hold, of this optimizer and of the inner one. They lack the
+// product of a [Nadam] and the placeholders of an [Adafactor], which Keras does not write for an inner optimizer.
 func (o *LossScaleOptimizer) FileVariables() (all, inner distribute.Variables) {
 	if o.scale == nil {
 		return nil, nil
@@ -158,7 +158,7 @@ func (o *LossScaleOptimizer) FileVariables() (all, inner distribute.Variables) {
 	return slices.Concat(o.own.all, inner), inner
 }
 
-// Resume computes what files lack, see FileVariables, after variables have been read from one.
+// Resume computes the variables that files lack (see FileVariables) after the others have been read from a file.
 func (o *LossScaleOptimizer) Resume() error {
 	n, ok := o.Inner.(*Nadam)
 	if !ok || len(n.shared) == 0 {
@@ -200,7 +200,7 @@ func (o *LossScaleOptimizer) SetLearningRate(rate float64) error {
 // FinalizeVariables implements [Optimizer].
 func (o *LossScaleOptimizer) FinalizeVariables() error { return o.Inner.FinalizeVariables() }
 
-// CurrentScale is the scale of the next step.
+// CurrentScale returns the scale of the next step.
 func (o *LossScaleOptimizer) CurrentScale() (float64, error) {
 	if o.scale == nil || o.scale.Strategy() == nil {
 		return o.initialScale(), nil
@@ -212,7 +212,7 @@ func (o *LossScaleOptimizer) CurrentScale() (float64, error) {
 	return a.Element(0), nil
 }
 
-// Updates is the number of updates that the wrapped optimizer has made.
+// Updates returns the number of updates that the wrapped optimizer has made.
 func (o *LossScaleOptimizer) Updates() (int64, error) {
 	if u, ok := o.Inner.(interface{ Updates() (int64, error) }); ok {
 		return u.Updates()

@@ -10,10 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MultiOptimizer trains different weights by different optimizers. Each has its own learning rate, options and
-// iterations; global norms are taken over its own weights. MultiOptimizer itself has no learning rate, and it cannot be
-// wrapped in a
-// [LossScaleOptimizer]: with half precision set LossScaleFactor.
+// MultiOptimizer trains different weights with different optimizers. Each has its own learning rate, options and
+// iterations, and takes global norms over its own weights. MultiOptimizer itself has no learning rate, and it cannot be
+// wrapped in a [LossScaleOptimizer]: with half precision set LossScaleFactor.
 //
 // Variables: iteration and learning_rate (unused), then those of the optimizers in the order of the map, its default
 // last. Name: "multioptimizer". Behaviour of keras.optimizers.MultiOptimizer.
@@ -31,7 +30,7 @@ type MultiOptimizer struct {
 type Chooser interface {
 	// OptimizerFor returns the optimizer for the weight of the given path.
 	OptimizerFor(path string) (Optimizer, error)
-	// Optimizers lists all optimizers, each once.
+	// Optimizers returns all optimizers, each once.
 	Optimizers() []Optimizer
 }
 
@@ -101,7 +100,7 @@ func (o *MultiOptimizer) Build(weights distribute.Variables) error {
 	return nil
 }
 
-// makeIdle makes the variables of an optimizer that trains no weight, next to those given.
+// makeIdle creates the variables of an optimizer that trains no weight, on the devices of the given ones.
 func (b *Base) makeIdle(beside distribute.Variables) {
 	if b.iteration == nil {
 		b.iteration = b.add("iteration", ir.Int64, nil, 0)

@@ -20,14 +20,13 @@ import (
 //	NSSteps times: A = x·xᵀ;  x ← a₀·x + (b₀·A + c₀·A·A)·x, on the wide side
 //	w ← w - a·x·√max(rows, columns)·RMSRate
 //
-// with (a₀, b₀, c₀) = (3.4445, -4.775, 2.0315): five steps of a Newton-Schulz iteration, which brings all singular
-// values near
-// 1. The other weights have the learning rate a·AdamLRRatio. Weight decay is WeightDecay for matrices and AdamWeightDecay for
-// the others.
+// with (a₀, b₀, c₀) = (3.4445, -4.775, 2.0315): NSSteps Newton-Schulz iterations (5 by default), which bring all
+// singular values near 1. The other weights have the learning rate a·AdamLRRatio. Weight decay is WeightDecay for
+// matrices and AdamWeightDecay for the others.
 //
-// Slots of each weight: momentum, and velocity where it is not a matrix. Name: "muon". Behaviour of
-// keras.optimizers.Muon. Sources: Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; Liu
-// et al., "Muon is Scalable for LLM Training", 2025.
+// Slots of each weight: momentum, and velocity if it is not a matrix. Name: "muon". Behaviour of keras.optimizers.Muon.
+// Sources: Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; Liu et al., "Muon is
+// Scalable for LLM Training", 2025.
 type Muon struct {
 	Base
 	Options
@@ -78,7 +77,7 @@ func parseRMSRate(v any) (*float64, error) {
 	return nil, fmt.Errorf("RMSRate must be a float64 or optimizers.NoRMSRate, received %s", config.Received(v))
 }
 
-// MigrateConfig reads the nulls that stand for "none" here.
+// MigrateConfig reads null as "none".
 func (o *Muon) MigrateConfig(c map[string]json.RawMessage) error {
 	for key, none := range map[string]string{"rms_rate": `"` + NoRMSRate + `"`, "weight_decay": "0", "adam_weight_decay": "0"} {
 		if string(c[key]) == "null" {
@@ -117,7 +116,7 @@ func (o *Muon) Build(w distribute.Variables) error { return o.BuildRule(o, w) }
 // Apply implements [Optimizer].
 func (o *Muon) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(o, r, g) }
 
-// isMatrix reports whether a weight is one that is orthogonalized.
+// isMatrix reports whether the momentum of a weight is orthogonalized.
 func (o *Muon) isMatrix(w *distribute.Variable) bool {
 	path := w.Path()
 	if len(w.Type().Shape) != 2 || !o.IncludeEmbeddings && strings.Contains(strings.ToLower(path), "embedding") {
@@ -173,7 +172,7 @@ func (o *Muon) Update(s *Step, v *distribute.Variable, w, g *ops.Tensor, slots [
 	return ops.Subtract(w, change), []*ops.Tensor{m}
 }
 
-// maxNSSteps bounds the iterations, each of which makes the program longer.
+// maxNSSteps limits the number of iterations, because each makes the program longer.
 const maxNSSteps = 1000
 
 // orthogonalize is the Newton-Schulz iteration.
@@ -199,5 +198,5 @@ func (o *Muon) orthogonalize(x *ops.Tensor) *ops.Tensor {
 	return x
 }
 
-// gram is x times its transpose, of which backends may compute half.
+// gram returns x times its transpose. It is symmetric, so backends may compute only half of it.
 func gram(x *ops.Tensor) *ops.Tensor { return ops.Matmul(x, ops.Transpose(x)) }

@@ -9,7 +9,7 @@ import (
 
 // Nadam is [Adam] with Nesterov momentum. In update t, with gradient g and learning rate a,
 //
-//	u_t = β1·(1 - 0.96^t/2);  P ← P·u_t (once, P begins at 1)
+//	u_t = β1·(1 - 0.96^t/2);  P ← P·u_t (once per update; P begins at 1)
 //	m ← m + (1-β1)·(g - m);   v ← v + (1-β2)·(g² - v)
 //	m̂ = u_(t+1)·m/(1 - P·u_(t+1)) + (1-u_t)·g/(1 - P)
 //	w ← w - a·m̂/(√(v/(1-β2^t)) + ε)
@@ -53,7 +53,7 @@ func (o *Nadam) decayOfMomentum(s *Step, like *ops.Tensor, later float64) *ops.T
 	return ops.MultiplyScalar(ops.AddScalar(share, 1), or(o.Beta1, 0.9))
 }
 
-// productAfter is P after a number of updates.
+// productAfter returns P after a number of updates.
 func (o *Nadam) productAfter(updates int64) float64 {
 	product := 1.0
 	for t := int64(1); t <= updates && product != 0; t++ {

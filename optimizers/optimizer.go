@@ -9,14 +9,14 @@ import (
 // Optimizer updates weights from their gradients.
 type Optimizer interface {
 	// Build creates the optimizer's variables for the weights to be trained. Building again for the same weights
-	// changes nothing; an optimizer serves only the weights it was built for. Built for none, it has what does not
-	// belong to a weight, and can be built for some later.
+	// changes nothing; an optimizer serves only the weights it was built for. If it is built for no weights, it has
+	// only the variables that belong to no weight, and can be built for weights later.
 	Build(weights distribute.Variables) error
-	// Apply updates the weights inside a trace. The gradients are those of this replica's part of the loss, of a
-	// distribute.Variables; they are summed over the replicas. An optimizer that has not been built is built for these
-	// weights.
+	// Apply updates the weights inside a trace. The gradients are those of this replica's part of the loss, with
+	// respect to a distribute.Variables; Apply sums them over the replicas. It builds the optimizer for these weights
+	// if that has not been done.
 	Apply(r *distribute.Replica, gradients ops.Gradients)
-	// ScaleLoss returns the loss to differentiate: loss itself, or a multiple of it that Apply takes back from the
+	// ScaleLoss returns the loss to differentiate: loss itself, or a multiple of it, by whose factor Apply divides the
 	// gradients.
 	ScaleLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tensor
 	// Variables is the state, in the order of Keras's files: iteration, learning rate (unless a schedule drives it),
@@ -26,30 +26,30 @@ type Optimizer interface {
 	Averages() distribute.Variables
 	// Rate is the learning rate of the next step.
 	Rate() (float64, error)
-	// SetLearningRate changes the learning rate; it is an error where a schedule drives it.
+	// SetLearningRate changes the learning rate. It fails if a schedule drives the rate.
 	SetLearningRate(rate float64) error
 	// FinalizeVariables copies the moving averages into the weights, at the end of training; without UseEMA it does
 	// nothing.
 	FinalizeVariables() error
 }
 
-// Rule is what tells one optimizer from another. Optimizers of your own embed [Base], implement Rule, and hand Build
-// and Apply on:
+// Rule is the part in which optimizers differ. A custom optimizer embeds [Base], implements Rule, and forwards Build
+// and Apply:
 //
 //	func (o *Mine) Build(w distribute.Variables) error              { return o.BuildRule(o, w) }
 //	func (o *Mine) Apply(r *distribute.Replica, g ops.Gradients)    { o.ApplyRule(o, r, g) }
 type Rule interface {
-	// Settings returns what is common to all optimizers.
+	// Settings returns the configuration that all optimizers share.
 	Settings() Settings
 	// Slots lists the variables to keep for one weight.
 	Slots(weight *distribute.Variable) []Slot
-	// Update returns the new value w' of a weight and of its slots. gradient has the type of w, and is clipped and so
-	// on already.
+	// Update returns the new value w' of a weight and of its slots. gradient has the type of w; it is already summed,
+	// unscaled and clipped.
 	//
-	// If Update treats each element by itself and keeps slots of the shape of the weight, a method Elementwise(weight
-	// *distribute.Variable) bool that returns true lets strategies with ShardOptimizerState call it with pieces: w,
-	// gradient and slots are of rank 1 then, with the elements of one replica and perhaps zeros at the end. Without the
-	// method it is always called with all of them.
+	// If Update works element by element and its slots have the shape of the weight, the rule can have a method
+	// Elementwise(weight *distribute.Variable) bool that returns true. Strategies with ShardOptimizerState then call
+	// Update with pieces: w, gradient and slots have rank 1 and hold the elements of one replica, perhaps padded with
+	// zeros. Without the method, Update always receives all elements.
 	Update(s *Step, weight *distribute.Variable, w, gradient *ops.Tensor, slots []*ops.Tensor) (w2 *ops.Tensor, slots2 []*ops.Tensor)
 }
 
@@ -67,7 +67,7 @@ type Slot struct {
 	Shape ir.Shape
 	DType ir.DType // Invalid: that of the weight
 	Value float64  // it begins with
-	// OfWeight makes it begin with the value of the weight instead.
+	// OfWeight makes it start with the value of the weight instead.
 	OfWeight bool
 	// Run orders the file: the slots of run 0 of all weights come before those of run 1; within a run slots go weight
 	// by weight.
@@ -83,11 +83,11 @@ func like(weight *distribute.Variable, name string) Slot {
 
 // Options are the options that all optimizers share.
 type Options struct {
-	// WeightDecay d takes w·d·(learning rate) off every weight before the update, whatever the optimizer: decoupled
+	// WeightDecay d subtracts w·d·(learning rate) from every weight before the update, with any optimizer: decoupled
 	// weight decay (Loshchilov, Hutter, ICLR 2019). See Base.ExcludeFromWeightDecay.
 	WeightDecay *float64 `keras:"weight_decay"`
-	// ClipNorm c limits the Euclidean length of each weight's gradient: g·c/max(‖g‖, c). At most one of the three kinds
-	// may be set.
+	// ClipNorm c limits the Euclidean length of each weight's gradient: g·c/max(‖g‖, c). At most one of ClipNorm,
+	// GlobalClipNorm and ClipValue may be set.
 	ClipNorm *float64 `keras:"clipnorm"`
 	// GlobalClipNorm c limits the length of all gradients taken as one vector: g·c·min(1/‖G‖, 1/c). A norm that is not
 	// finite makes all gradients NaN.
@@ -99,17 +99,17 @@ type Options struct {
 	UseEMA bool `keras:"use_ema"`
 	// EMAMomentum is m in [0, 1]; nil is 0.99.
 	EMAMomentum *float64 `keras:"ema_momentum,null,default=0.99"`
-	// EMAOverwriteFrequency k replaces the weights by the averages every k steps; 0 is never.
+	// EMAOverwriteFrequency k replaces the weights with the averages every k steps; 0 means never.
 	EMAOverwriteFrequency int `keras:"ema_overwrite_frequency,default=null"`
-	// LossScaleFactor multiplies the loss that is differentiated and divides the gradients, so that small ones survive
-	// half precision.
+	// LossScaleFactor multiplies the loss before differentiation and divides the gradients afterwards, so that small
+	// gradients survive half precision.
 	LossScaleFactor *float64 `keras:"loss_scale_factor"`
 	// GradientAccumulationSteps n >= 2 updates the weights only every n-th step, with the mean of n gradients; 0 is
-	// off. The learning rate follows the steps, the rule's own step count the updates.
+	// off. Learning-rate schedules count steps; the rule's own count is that of updates.
 	GradientAccumulationSteps int `keras:"gradient_accumulation_steps,default=null"`
 }
 
-// or returns what p points to, or the default.
+// or returns what p points to, or the default if p is nil.
 func or[T any](p *T, def T) T {
 	if p == nil {
 		return def

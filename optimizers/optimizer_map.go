@@ -19,7 +19,7 @@ type OptimizerMap struct {
 	Default Optimizer
 }
 
-// PathRule gives the weights whose whole path matches a regular expression to an optimizer.
+// PathRule assigns an optimizer to the weights whose whole path matches a regular expression.
 type PathRule struct {
 	Pattern   string
 	Optimizer Optimizer
@@ -72,7 +72,7 @@ func init() {
 	config.RegisterKindWith("optimizer_map", resolveMap, describeMap)
 }
 
-// resolveMap reads a map from a configuration. The order of the rules is that of the file, because it is that of the
+// resolveMap reads a map from a configuration. It keeps the order of the file, because that is also the order of the
 // variables.
 func resolveMap(v any) (any, error) {
 	o, ok := v.(config.Object)
@@ -108,7 +108,7 @@ func readOptimizer(raw json.RawMessage) (Optimizer, error) {
 	return Get(o)
 }
 
-// readRules reads a JSON object in the order in which it is written.
+// readRules reads the entries of a JSON object in the order of the file.
 func (m *OptimizerMap) readRules(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil

@@ -7,17 +7,17 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// ScheduleFreeAdamW averages its own path instead of lowering the learning rate. In update t, with gradient g and
-// learning rate a (times min(t/WarmupSteps, 1)),
+// ScheduleFreeAdamW averages the weights along its path instead of lowering the learning rate. In update t, with
+// gradient g and learning rate a (times min(t/WarmupSteps, 1)),
 //
 //	v ← v + (1-β2)·(g² - v)
 //	z' = z - a·g/(√(v/(1-β2^t)) + ε)
 //	x' = (1-1/t)·x + z'/t with x = (w - (1-β1)·z')/β1
 //	w ← (1-β1)·z' + β1·x';  z ← z'
 //
-// z begins as the weight; x, the average, is what the method would be evaluated at. Slots: momentum (z) and velocity
-// (v). Name: "schedule_free_adam_w". Behaviour of keras.optimizers.ScheduleFreeAdamW on TensorFlow and PyTorch; on JAX
-// and NumPy x is taken from z and not from z'. Source: Defazio et al., "The Road Less Scheduled", NeurIPS 2024,
+// z begins as the weight; the method is meant to be evaluated at the average x. Slots: momentum (z) and velocity (v).
+// Name: "schedule_free_adam_w". Behaviour of keras.optimizers.ScheduleFreeAdamW on TensorFlow and PyTorch; on JAX and
+// NumPy x is computed from z and not from z'. Source: Defazio et al., "The Road Less Scheduled", NeurIPS 2024,
 // algorithm 1, which has z.
 type ScheduleFreeAdamW struct {
 	Base

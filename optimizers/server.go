@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// ServerRule returns what parameter servers do for an optimizer that has been built: the rule by which they update a
-// weight from its gradients. They know SGD, Adagrad, Adam, AdamW, RMSprop and Ftrl. Options that need all weights or
-// all steps at once (moving averages, accumulated gradients, loss scales) are errors.
+// ServerRule returns the rule by which parameter servers update a weight from its gradients, for an optimizer that has
+// been built. Servers support SGD, Adagrad, Adam, AdamW, RMSprop and Ftrl. Options that need all weights at once, or
+// state over several steps (moving averages, accumulated gradients, loss scales), are errors.
 func ServerRule(o Optimizer, weight *distribute.Variable) (parameters.Rule, error) {
 	b, ok := o.(based)
 	if !ok {
@@ -62,8 +62,7 @@ func serverRule(o Optimizer) (parameters.Rule, error) {
 	return parameters.Rule{}, errServers(fmt.Sprintf("%T", o), "")
 }
 
-// ServerGradients clips gradients as the optimizer does before it updates, for those that are sent to parameter
-// servers.
+// ServerGradients clips gradients before they are sent to parameter servers, as the optimizer does before an update.
 func ServerGradients(o Optimizer, grads []*ops.Tensor) []*ops.Tensor {
 	if b, ok := o.(based); ok {
 		return b.base().clip(grads)
@@ -71,8 +70,7 @@ func ServerGradients(o Optimizer, grads []*ops.Tensor) []*ops.Tensor {
 	return grads
 }
 
-// ServerRate is the learning rate of the update with a number, from 0, and the variables of the optimizer's count and
-// rate.
+// ServerRate returns the learning rate of the update with the given number, counted from 0.
 func ServerRate(o Optimizer, update int64) (float64, error) {
 	if o == nil {
 		return 0, errors.New("optimizers: ServerRate: the optimizer is nil")
@@ -83,7 +81,7 @@ func ServerRate(o Optimizer, update int64) (float64, error) {
 	return o.Rate()
 }
 
-// SlotsOf lists the state that an optimizer keeps for a weight, in the order of its rule; nil before Build.
+// SlotsOf returns the slots that an optimizer keeps for a weight, in the order of its rule; nil before Build.
 func SlotsOf(o Optimizer, weight *distribute.Variable) distribute.Variables {
 	b, ok := o.(based)
 	if !ok {

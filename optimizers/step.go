@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Step is what a [Rule] knows of the step being traced.
+// Step tells a [Rule] about the step being traced.
 type Step struct {
 	base    *Base
 	replica *distribute.Replica
@@ -24,7 +24,7 @@ type scalarKey struct {
 	value float64
 }
 
-// once computes a scalar once for each element type.
+// once computes a scalar only once for each element type.
 func (s *Step) once(what string, d ir.DType, value float64, f func() *ops.Tensor) *ops.Tensor {
 	key := scalarKey{what, d, value}
 	if t := s.cache[key]; t != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// TableRule is [ServerRule] for the rows of dynamic embeddings, in this process or on servers. Clipping, which asks for
-// the gradient of all rows of a step at once, is an error.
+// TableRule is [ServerRule] for the rows of dynamic embeddings, in this process or on servers. Clipping is an error,
+// because it needs the gradients of all rows of a step at once.
 func TableRule(o Optimizer) (parameters.Rule, error) {
 	if b, ok := o.(based); ok {
 		if s := b.Settings().Options; s.ClipNorm != nil || s.ClipValue != nil || s.GlobalClipNorm != nil {

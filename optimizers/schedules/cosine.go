@@ -70,9 +70,10 @@ func (s *CosineDecay) At(step int64) float64 {
 //
 //	initial · [(1-alpha)·MMul^i·(1 + cos(π·f))/2 + alpha]
 //
-// with f the done share of the current decay. Behaviour of keras.optimizers.schedules.CosineDecayRestarts, except that
-// the step of a restart is found exactly: Keras's logarithm can round to the decay before. Source: Loshchilov, Hutter,
-// "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017.
+// where f is the fraction of the current decay that is done. Behaviour of
+// keras.optimizers.schedules.CosineDecayRestarts, except that the step of a restart is found exactly: Keras's logarithm
+// can round to the decay before. Source: Loshchilov, Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts",
+// ICLR 2017.
 type CosineDecayRestarts struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate,required"`
 	FirstDecaySteps     float64  `keras:"first_decay_steps,required"` // positive
@@ -99,8 +100,8 @@ func (s *CosineDecayRestarts) growth() float64 {
 	return s.TMul
 }
 
-// Where decays become longer, a restart that is late by less than slack steps counts as due, and so does one that is
-// late by less than the rounding of the step number and of the powers in float32, or in float64.
+// If decays become longer, a restart counts as due if it is less than slack steps away, or less than the rounding
+// errors of the step number and of the powers in float32, or in float64.
 const (
 	slack      = 0.01
 	rounding   = 4e-7

@@ -9,8 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ExponentialDecay is initial · rate^(s/steps): the rate is multiplied by DecayRate every DecaySteps steps, with
-// Staircase at once (s/steps is rounded down). Behaviour of keras.optimizers.schedules.ExponentialDecay.
+// ExponentialDecay is initial · rate^(s/steps): over DecaySteps steps the rate is gradually multiplied by DecayRate.
+// With Staircase it changes all at once, because s/steps is rounded down. Behaviour of
+// keras.optimizers.schedules.ExponentialDecay.
 type ExponentialDecay struct {
 	InitialLearningRate float64 `keras:"initial_learning_rate,required"`
 	DecaySteps          float64 `keras:"decay_steps,required"` // positive
@@ -49,7 +50,7 @@ func fractionAt(step int64, steps float64, staircase bool) float64 {
 	return p
 }
 
-// InverseTimeDecay is initial / (1 + rate·s/steps), with Staircase s/steps rounded down. Behaviour of
+// InverseTimeDecay is initial / (1 + rate·s/steps), where Staircase rounds s/steps down. Behaviour of
 // keras.optimizers.schedules.InverseTimeDecay.
 type InverseTimeDecay struct {
 	InitialLearningRate float64 `keras:"initial_learning_rate,required"`
@@ -114,7 +115,7 @@ func (s *PolynomialDecay) At(step int64) float64 {
 	return (s.InitialLearningRate-end)*math.Pow(1-at/steps, or(s.Power, 1)) + end
 }
 
-// PiecewiseConstantDecay is values[i] for the first boundary with s <= boundaries[i], and the last value after the last
+// PiecewiseConstantDecay is values[i] for the first i with s <= boundaries[i], and the last value after the last
 // boundary. Behaviour of keras.optimizers.schedules.PiecewiseConstantDecay.
 type PiecewiseConstantDecay struct {
 	Boundaries []int     `keras:"boundaries"` // strictly increasing
@@ -122,7 +123,7 @@ type PiecewiseConstantDecay struct {
 	Name       string    `keras:"name,default=PiecewiseConstant"`
 }
 
-// MigrateConfig cuts off the fractions of boundaries, as Keras does for steps that are whole numbers.
+// MigrateConfig truncates boundaries to whole numbers, as Keras does for steps that are whole numbers.
 func (s *PiecewiseConstantDecay) MigrateConfig(c map[string]json.RawMessage) error {
 	var boundaries []float64
 	if json.Unmarshal(c["boundaries"], &boundaries) != nil {

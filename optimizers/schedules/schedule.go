@@ -12,16 +12,16 @@ import (
 // Schedule gives the learning rate of each step.
 type Schedule interface {
 	// Rate returns the rate of a step, a scalar, inside a trace. The step is an integer scalar, and the rate is
-	// computed in float32 as in Keras; or it is a float scalar, whose type is used then.
+	// computed in float32 as in Keras; or it is a float scalar, and the rate is computed in its type.
 	Rate(step *ops.Tensor) *ops.Tensor
 	// At returns the rate of a step, computed in float64.
 	At(step int64) float64
 }
 
-// checker is implemented by schedules that can be configured wrongly.
+// checker is implemented by schedules whose configuration can be invalid.
 type checker interface{ check() error }
 
-// Check reports a schedule that is configured wrongly.
+// Check reports an invalid configuration of a schedule.
 func Check(s Schedule) error {
 	if c, ok := s.(checker); ok {
 		if err := c.check(); err != nil {
@@ -49,7 +49,7 @@ func positiveSteps(n float64) error {
 	return nil
 }
 
-// or returns what p points to, or the default.
+// or returns what p points to, or the default if p is nil.
 func or(p *float64, def float64) float64 {
 	if p == nil {
 		return def
@@ -59,9 +59,10 @@ func or(p *float64, def float64) float64 {
 
 var classes = config.NewRegistry[Schedule]("schedules")
 
-// Register makes a schedule type of your own known by its class name, for models read from files. It panics when the
-// name is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with
-// the given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// Register registers a custom schedule type under its class name, so that models that use it can be read from files.
+// Call it from init. It panics if the name is taken. A type from outside this module is written to files as
+// "Custom>Name", or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Schedule
@@ -89,7 +90,7 @@ func New(className string) (Schedule, error) {
 // ClassNames lists the known classes in alphabetical order.
 func ClassNames() []string { return classes.Names() }
 
-// FromObject makes a schedule of a configuration object.
+// FromObject makes a schedule from a configuration object.
 func FromObject(o config.Object) (Schedule, error) {
 	s, err := classes.Object(o, New)
 	if err != nil {
