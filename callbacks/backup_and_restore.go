@@ -15,33 +15,33 @@ import (
 
 // BackupAndRestore lets an interrupted run resume. It keeps the latest state of training in a folder; when Fit is
 // called again, with the same model, data and options, the state is restored and training continues with the epoch
-// after the last backup. When a run ends well, early stopping included, the files are removed, and the folder with them
-// if nothing else is in it.
+// after the last backup. When a run ends well, which includes early stopping, the files are removed, and so is the
+// folder if it is then empty.
 //
 // The folder holds latest.weights.npz (weights, optimizer variables, and the count of steps, from which random layers
 // draw) and, for people and programs, training_metadata.json: {"epoch": the next epoch, "batch": the last batch}. Both
-// are replaced atomically, and the first also says where the run was, so a crash at any moment leaves a consistent
+// are replaced atomically, and the first also records where the run was, so a crash at any moment leaves a consistent
 // state. A run that resumes from a backup ends with the same bits as an uninterrupted one, in weights and logs, and its
 // History includes the earlier epochs (Keras's does not); other [Stateful] callbacks resume with their state. A backup
 // from a run with another batch size or other in-memory data is reported on Model.Output and resumed at its epoch; in
 // the middle of an epoch it is an error. A backup in the middle of an epoch continues with the batch after it. (Keras
-// repeats the epoch from its beginning with the weights of the backup, so that some batches are trained on twice.)
+// repeats the epoch from its beginning with the weights of the backup, so it trains on some batches twice.)
 //
-// A run that fails keeps its folder. One whose context ends (Ctrl-C, SIGTERM) makes a last backup where it stops, in
-// the middle of an epoch if need be, so nothing is done twice.
+// A run that fails keeps its folder. A run whose context ends (Ctrl-C, SIGTERM) makes a last backup where it stops,
+// even in the middle of an epoch, so nothing is done twice.
 //
-// Under a MultiWorkerMirrored strategy the chief writes the folder; all read it if they can, and take over the state
-// that the chief has restored. With this callback the job survives the loss of workers: the others keep the model in
-// memory, wait for the return of a worker that was lost, and give it the state; see distribute.Elastic. The folder is
-// for the case in which all are lost.
+// Under a MultiWorkerMirrored strategy the chief writes the folder; all workers read it if they can, and take over the
+// state that the chief has restored. With this callback the job survives the loss of workers: the others keep the model
+// in memory, wait until a lost worker returns, and give it the state; see distribute.Elastic. The folder is for the
+// case that all workers are lost.
 type BackupAndRestore struct {
 	Base
-	// BackupDir is the folder; it must be set, and be used by no other run.
+	// BackupDir is the folder. It must be set, and no other run may use it.
 	BackupDir string `keras:"backup_dir"`
 	// SaveFreq is the number of batches between two backups, counted on across epochs; 0 is one backup per epoch.
 	SaveFreq int `keras:"save_freq,default=epoch"`
-	// DoubleCheckpoint keeps the backup before the latest too, with .bkp added to the names, and goes back to it where
-	// the latest cannot be read.
+	// DoubleCheckpoint also keeps the backup before the latest, with .bkp added to the names, and uses it if the latest
+	// cannot be read.
 	DoubleCheckpoint bool `keras:"double_checkpoint"`
 	// KeepCheckpoint keeps the files when a run ends well.
 	KeepCheckpoint bool `keras:"delete_checkpoint,not"`
@@ -116,7 +116,7 @@ func (c *BackupAndRestore) OnEpochBegin(epoch int) error {
 	return nil
 }
 
-// OnTrainBatchEnd makes a backup where SaveFreq is a number of batches.
+// OnTrainBatchEnd makes a backup if SaveFreq is a number of batches.
 func (c *BackupAndRestore) OnTrainBatchEnd(batch int, _ *Logs) error {
 	c.at.Batch, c.at.Done = batch, batch+1
 	if c.SaveFreq == 0 || !c.counter.due(batch) {
@@ -125,7 +125,7 @@ func (c *BackupAndRestore) OnTrainBatchEnd(batch int, _ *Logs) error {
 	return c.save()
 }
 
-// OnEpochEnd makes a backup where SaveFreq is 0.
+// OnEpochEnd makes a backup if SaveFreq is 0.
 func (c *BackupAndRestore) OnEpochEnd(epoch int, _ *Logs) error {
 	c.at = Progress{Epoch: epoch + 1}
 	if c.SaveFreq != 0 {
@@ -134,8 +134,8 @@ func (c *BackupAndRestore) OnEpochEnd(epoch int, _ *Logs) error {
 	return c.save()
 }
 
-// writes reports whether this process keeps the backup: of several workers the chief does, and the others take over
-// what it restores.
+// writes reports whether this process keeps the backup. Of several workers only the chief does, and the others take
+// over what it restores.
 func (c *BackupAndRestore) writes() bool { return writesFiles(c.Model()) }
 
 func (c *BackupAndRestore) save() error {
@@ -167,7 +167,7 @@ func (c *BackupAndRestore) save() error {
 	}))
 }
 
-// keepPrevious copies a file beside itself.
+// keepPrevious copies a file to the same folder.
 func keepPrevious(path string) error {
 	from, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,11 +9,11 @@ import (
 // Callback is notified of the events of Fit, Evaluate and Predict. Embed [Base] to implement it.
 //
 // Epochs and batches count from 0. Logs passed at the end of a batch are running means over the epoch so far, as in
-// Keras. With steps per execution k, batch hooks come once for k batches, with the index of the first (begin) and of
-// the last (end).
+// Keras. With k steps per execution, batch hooks are called once for k batches, with the index of the first (begin) and
+// of the last (end).
 //
 // The end hooks of training, evaluation and prediction are also called when the run fails, so that they can close what
-// the begin hooks opened; Params.Err then says why it fails, and the logs may be nil (which reads as empty).
+// the begin hooks opened; Params.Err then says why it fails, and the logs may be nil, which is the same as empty.
 type Callback interface {
 	SetModel(m Model)
 	SetParams(p Params)
@@ -40,16 +40,16 @@ type Callback interface {
 // skips them. A callback without this method is assumed to use them.
 type BatchCallback interface{ WantsBatches() bool }
 
-// Params describe the run.
+// Params describes the run.
 type Params struct {
-	// Verbose is what was passed to Fit, Evaluate or Predict: 0, 1 or 2.
+	// Verbose is the verbosity passed to Fit, Evaluate or Predict: 0, 1 or 2.
 	Verbose int
 	// Epochs is the index after the last epoch.
 	Epochs int
 	// Steps is the number of steps in an epoch, -1 while unknown.
 	Steps int
 	// Err is why the run ends too early: an error of a hook, of the data or of a step, or that of the context. It is
-	// nil up to the end hooks.
+	// nil until the end hooks are called.
 	Err error
 }
 
@@ -78,11 +78,10 @@ type Model interface {
 	// OptimizerArrays and SetOptimizerArrays do the same for the optimizer's variables.
 	OptimizerArrays() ([]kernels.Array, error)
 	SetOptimizerArrays(values []kernels.Array) error
-	// LearningRate returns the rate of the current step; SetLearningRate fails where a schedule drives it.
+	// LearningRate returns the rate of the current step; SetLearningRate fails if a schedule drives it.
 	LearningRate() (float64, error)
 	SetLearningRate(rate float64) error
-	// Direction says whether a logged value is better when larger ("max") or smaller ("min"); "" where that is not
-	// known.
+	// Direction says whether a logged value is better when larger ("max") or smaller ("min"); "" if that is not known.
 	Direction(name string) string
 	// SwapEMA exchanges the weights with the optimizer's moving averages; it fails without UseEMA.
 	SwapEMA() error
@@ -94,7 +93,7 @@ type Model interface {
 	LoadBackup(path string) (Progress, error)
 	// SetInitialEpoch makes the run begin with the given epoch. It has an effect in OnTrainBegin only.
 	SetInitialEpoch(epoch int)
-	// Output is where messages go: what was passed to Fit with Output, or standard output.
+	// Output returns the writer for messages: the one passed to Fit with Output, or standard output.
 	Output() io.Writer
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 // CSVLogger writes the values of each epoch to a file: a header with "epoch" and the names in alphabetical order, and
-// one line per epoch, which is on disk when the next epoch begins. Epochs count from 0. Lines end in "\r\n".
+// one line per epoch, which is written to disk before the next epoch begins. Epochs count from 0. Lines end in "\r\n".
 //
-// The columns are those of the first epoch of the run. If it has no validation values, a column with "val_" is added
+// The columns are those of the first epoch of the run. If that epoch has no validation values, a "val_" column is added
 // for each of its names. A value that is missing is "NA"; a metric with several numbers is a list.
 //
 // With several workers only the chief has the file open. If the chief is lost and the job continues, the next one adds
@@ -25,9 +25,9 @@ type CSVLogger struct {
 	Base
 	// Filename is the file; its folder must exist.
 	Filename string `keras:"filename"`
-	// Separator stands between columns; "" is a comma. It must be one character.
+	// Separator separates the columns; "" is a comma. It must be one character.
 	Separator string `keras:"separator,default=\",\""`
-	// Append adds to an existing file instead of overwriting it; a file with content gets no second header.
+	// Append adds to an existing file instead of overwriting it. If the file is not empty, it gets no second header.
 	Append bool `keras:"append"`
 
 	begun  bool
@@ -40,14 +40,14 @@ type CSVLogger struct {
 	check  bool      // another process wrote before this one: some of them may be missing
 }
 
-// csvLine is the line of an epoch.
+// csvLine holds the line of an epoch.
 type csvLine struct {
 	Epoch int
 	Text  string
 }
 
-// maxRecent bounds the lines that are kept for the case that this process becomes the chief. Workers are at most one
-// epoch apart.
+// maxRecent is the number of lines that are kept in case this process becomes the chief. Workers are at most one epoch
+// apart.
 const maxRecent = 4
 
 // OnTrainBegin opens the file.
@@ -73,7 +73,7 @@ func (c *CSVLogger) OnTrainBegin() error {
 	return nil
 }
 
-// open opens the file to add to it.
+// open opens the file for appending.
 func (c *CSVLogger) open() error {
 	f, err := os.OpenFile(c.Filename, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *CSVLogger) open() error {
 	return nil
 }
 
-// begin empties a file that is overwritten. That waits until it is known whether the run continues from a backup.
+// begin empties a file that is to be overwritten. It waits until it is known whether the run continues from a backup.
 func (c *CSVLogger) begin() error {
 	if !c.fresh || !writesFiles(c.Model()) {
 		c.fresh = false
@@ -110,7 +110,7 @@ func (c *CSVLogger) cut(size int) error {
 	return nil
 }
 
-// OnEpochBegin empties the file if it is overwritten.
+// OnEpochBegin empties the file if it is to be overwritten.
 func (c *CSVLogger) OnEpochBegin(int) error {
 	if !c.begun {
 		return nil
@@ -118,8 +118,9 @@ func (c *CSVLogger) OnEpochBegin(int) error {
 	return c.begin()
 }
 
-// takeOver brings a file that another process wrote until now to the last lines: it drops what stands after the newest
-// of them that is there (of epochs that were trained again, or half a line), and adds the others.
+// takeOver makes a file that another process has written so far end with the last lines. It finds the newest of these
+// lines in the file, drops what comes after it (lines of epochs that were trained again, or half a line), and adds the
+// lines that are missing.
 func (c *CSVLogger) takeOver() error {
 	if c.file == nil {
 		if err := c.open(); err != nil {
@@ -153,7 +154,7 @@ func (c *CSVLogger) takeOver() error {
 	return c.write(text.String())
 }
 
-// known returns where the part of what this run has written ends that stays, and the lines that belong after it.
+// known returns where the part of this run's lines ends that is kept, and the lines that belong after it.
 func (c *CSVLogger) known(content string) (end int, missing []csvLine) {
 	for i := len(c.recent) - 1; i >= 0; i-- {
 		if at := strings.LastIndex("\n"+content, "\n"+c.recent[i].Text); at >= 0 {
@@ -176,7 +177,7 @@ func (c *CSVLogger) known(content string) (end int, missing []csvLine) {
 	return end, missing
 }
 
-// csvState is what workers that come later take over.
+// csvState is the state that workers that join later take over.
 type csvState struct {
 	Start  int64
 	Keys   []string
@@ -186,7 +187,7 @@ type csvState struct {
 // State returns the last lines.
 func (c *CSVLogger) State() ([]byte, error) { return json.Marshal(csvState{c.start, c.keys, c.recent}) }
 
-// SetState restores them, from another worker or a backup.
+// SetState restores the lines, from another worker or from a backup.
 func (c *CSVLogger) SetState(data []byte) error {
 	var s csvState
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -257,7 +258,7 @@ func (c *CSVLogger) OnEpochEnd(epoch int, logs *Logs) error {
 	return c.write(text.String())
 }
 
-// vectorText lists the numbers of a metric as they are: single precision numbers with the digits these need.
+// vectorText lists the numbers of a metric. Single precision numbers are written with only the digits that they need.
 func vectorText(values []float64) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -269,7 +270,7 @@ func vectorText(values []float64) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// columns are the names of the logs, with those of validation also where it comes later.
+// columns returns the names of the logs, including those of validation even if it comes only in later epochs.
 func columns(logs *Logs) []string {
 	keys := slices.Sorted(slices.Values(logs.Names()))
 	if slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, "val_") }) {
@@ -281,7 +282,7 @@ func columns(logs *Logs) []string {
 	return append([]string{}, keys...)
 }
 
-// line adds a line, with quotation marks where a value needs them.
+// line adds a line. Values that need quotation marks get them.
 func (c *CSVLogger) line(b *strings.Builder, values []string) {
 	separator := c.separator()
 	for i, v := range values {

@@ -4,7 +4,7 @@
 // error ends Fit with that error; the weights are those of the last step. Hooks run on the goroutine of Fit. A callback
 // resets its state in OnTrainBegin, so one value can be reused in several runs, one at a time.
 //
-// Zero values of fields are Keras's defaults, and the callbacks decide, print and write what Keras 3.15.1 does; where
-// Keras has a defect, the type's comment says what is done instead. Messages and warnings go to the Output of the run;
-// a warning is printed once per run.
+// Zero values of fields are Keras's defaults, and the callbacks decide, print and write the same as Keras 3.15.1. Where
+// Keras has a defect, the type's comment says what the callback does instead. Messages and warnings go to the Output of
+// the run; a warning is printed once per run.
 package callbacks

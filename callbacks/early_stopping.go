@@ -9,12 +9,13 @@ import (
 // EarlyStopping ends training when a value has stopped improving.
 //
 // After each epoch from StartFromEpoch on, a counter goes up by one. The value improves when it is better than the best
-// so far by more than MinDelta; the first value always does. An improvement becomes the best value, and sets the
-// counter to 0 if it is better than Baseline too (or there is none). Without an improvement, training stops once the
-// counter has reached Patience. An epoch whose logs lack the value does not count and is warned about once.
+// so far by more than MinDelta; the first value always does. An improvement becomes the best value. It resets the
+// counter to 0 if it is also better than Baseline, or if there is no Baseline. Without an improvement, training stops
+// once the counter has reached Patience. An epoch whose logs lack the value does not count, and a warning is printed
+// once.
 //
 // With RestoreBestWeights the weights of the best epoch are restored at the end of every run, whether it was stopped
-// early or not, but not when it fails: the weights are then those of the last step.
+// early or not. A run that fails keeps the weights of the last step.
 type EarlyStopping struct {
 	Base
 	// Monitor is the name of the value to monitor; "" is "val_loss".
@@ -25,7 +26,7 @@ type EarlyStopping struct {
 	Patience int `keras:"patience"`
 	// Verbose 1 prints when training is stopped and weights are restored.
 	Verbose int `keras:"verbose"`
-	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
+	// Mode says what is better: "min", "max", or "auto" (or ""), which depends on the metric.
 	Mode MonitorMode `keras:"mode,default=auto"`
 	// Baseline is a value that must be beaten within Patience epochs; nil for none.
 	Baseline *float64 `keras:"baseline"`
@@ -106,11 +107,11 @@ func (c *EarlyStopping) OnTrainEnd(*Logs) error {
 // WantsBatches reports that EarlyStopping uses epoch hooks only.
 func (c *EarlyStopping) WantsBatches() bool { return false }
 
-// StoppedEpoch is the epoch, from 0, after which the last run was stopped; 0 where it was not.
+// StoppedEpoch is the epoch, from 0, after which the last run was stopped, or 0 if it was not.
 func (c *EarlyStopping) StoppedEpoch() int { return c.stoppedEpoch }
 
 // BestEpoch is the epoch, from 0, with the best value of the last run.
 func (c *EarlyStopping) BestEpoch() int { return c.bestEpoch }
 
-// Best is the best value of the last run; false where none was seen.
+// Best is the best value of the last run; false if none was seen.
 func (c *EarlyStopping) Best() (float64, bool) { return c.monitor.best, c.monitor.hasBest }

@@ -7,8 +7,9 @@ type History struct {
 	Base
 	// Epoch lists the epochs that were run, from 0.
 	Epoch []int
-	// Logs maps each name to its values. Names that do not occur in every epoch (validation with a frequency) have
-	// fewer. For a metric with a vector result it holds the first number; Vectors has all.
+	// Logs maps each name to its values. Names that do not occur in every epoch (of validation that runs every few
+	// epochs) have fewer values. For a metric with a vector result it holds the first number; Vectors holds all of
+	// them.
 	Logs map[string][]float64
 	// Vectors maps the name of each metric with a vector result to its values.
 	Vectors map[string][][]float64

@@ -27,7 +27,7 @@ func (h *History) String() string {
 	return aligned(table)
 }
 
-// aligned lays cells out in columns, to the right, with a line below the first row.
+// aligned arranges cells in right-aligned columns, with a line below the first row.
 func aligned(table [][]string) string {
 	widths, total := make([]int, len(table[0])), 0
 	for i := range widths {
@@ -50,7 +50,7 @@ func aligned(table [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// columns lists the names in the order of the logs; names that the longest logs did not have come last.
+// columns lists the names in the order of the logs; names that the longest logs lack come last.
 func (h *History) columns() []string {
 	names := slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return h.Logs[name] == nil })
 	for _, name := range h.Names() {
@@ -61,7 +61,7 @@ func (h *History) columns() []string {
 	return names
 }
 
-// cell returns the value that a name has in a row, "" where it has none.
+// cell returns the value of a name in a row, or "" if it has none.
 func (h *History) cell(name string, row int) string {
 	values, at := h.Logs[name], row
 	if rows := h.rows[name]; len(rows) == len(values) {

@@ -1,7 +1,7 @@
 package callbacks
 
-// LambdaCallback calls functions at the hooks; nil functions do nothing. Use it for a few lines that do not justify a
-// type.
+// LambdaCallback calls functions at the hooks; nil functions do nothing. Use it for a few lines of code that do not
+// justify a type.
 type LambdaCallback struct {
 	Base
 	TrainBegin func() error
@@ -106,7 +106,7 @@ func (c *LambdaCallback) OnPredictBatchEnd(batch int) error {
 	return callIndex(c.PredictBatchEnd, batch)
 }
 
-// WantsBatches reports whether one of the functions is about batches.
+// WantsBatches reports whether one of the functions belongs to a batch hook.
 func (c *LambdaCallback) WantsBatches() bool {
 	return c.TrainBatchBegin != nil || c.TrainBatchEnd != nil || c.TestBatchBegin != nil || c.TestBatchEnd != nil ||
 		c.PredictBatchBegin != nil || c.PredictBatchEnd != nil

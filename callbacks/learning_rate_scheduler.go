@@ -6,8 +6,8 @@ import (
 )
 
 // LearningRateScheduler sets the learning rate at the beginning of each epoch to the result of a function, and adds it
-// to the logs as "learning_rate". For a rate that changes with each step give the optimizer a schedule instead; the two
-// cannot be combined.
+// to the logs as "learning_rate". For a rate that changes with each step, give the optimizer a schedule instead. The
+// two cannot be combined.
 type LearningRateScheduler struct {
 	Base
 	// Schedule returns the rate of an epoch, counted from 0; rate is the current one.
@@ -28,7 +28,7 @@ func (c *LearningRateScheduler) OnTrainBegin() error {
 	return nil
 }
 
-// OnEpochBegin sets the rate. An epoch that goes on from a backup has had its rate already.
+// OnEpochBegin sets the rate. An epoch that continues from a backup already has its rate.
 func (c *LearningRateScheduler) OnEpochBegin(epoch int) error {
 	rate := c.rate
 	if epoch+1 != c.next {
@@ -58,5 +58,5 @@ func (c *LearningRateScheduler) OnEpochEnd(_ int, logs *Logs) error {
 	return logs.Err()
 }
 
-// WantsBatches reports that LearningRateScheduler works with epochs only.
+// WantsBatches reports that LearningRateScheduler uses epoch hooks only.
 func (c *LearningRateScheduler) WantsBatches() bool { return false }

@@ -19,7 +19,7 @@ type List struct {
 	recording *tracing.Slot // of the run, or nil
 }
 
-// watcher is a callback that looks at what happens under the run's context.
+// watcher is a callback that observes what happens under the run's context.
 type watcher interface {
 	watch(ctx context.Context) context.Context
 }
@@ -90,7 +90,7 @@ func (l *List) Each(f func(Callback) error) error {
 }
 
 // EachAlways calls f for every callback, also after an error, and returns all errors joined. It is for the end hooks,
-// which close what the begin hooks opened.
+// which must close what the begin hooks opened.
 func (l *List) EachAlways(f func(Callback) error) error {
 	var errs []error
 	for _, c := range l.all {

@@ -16,7 +16,7 @@ type Logs struct {
 	sorted int // so many of the first names are in alphabetical order; Append puts its names after them
 }
 
-// NewLogs returns logs that compute fills with Set when they are first read; nil is empty logs.
+// NewLogs returns logs that compute fills with Set when they are first read. If compute is nil, the logs are empty.
 func NewLogs(compute func(l *Logs) error) *Logs { return &Logs{compute: compute} }
 
 func (l *Logs) force() {
@@ -28,7 +28,7 @@ func (l *Logs) force() {
 	l.err = compute(l)
 }
 
-// Err returns what went wrong when the values were computed.
+// Err returns the error that occurred when the values were computed.
 func (l *Logs) Err() error {
 	if l == nil {
 		return nil
@@ -40,7 +40,7 @@ func (l *Logs) Err() error {
 // ready reports whether the values are computed.
 func (l *Logs) ready() bool { return l == nil || l.compute == nil }
 
-// soFar is Err without working the values out.
+// soFar is Err without computing the values.
 func (l *Logs) soFar() error {
 	if l == nil || !l.ready() {
 		return nil

@@ -5,16 +5,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What follows is implemented by models that can do more than a [Model] must; *keras.Model implements all of it. A
-// callback goes without what its model cannot do.
+// The following interfaces are implemented by models that can do more than a [Model] must; *keras.Model implements all
+// of them. A callback does without what its model cannot do.
 
 // WorkerModel is a model that several processes may train.
 type WorkerModel interface {
-	// WritesFiles reports whether this process writes the files of a run: of several workers only the chief does. Which
-	// worker that is may change.
+	// WritesFiles reports whether this process writes the files of a run: of several workers only the chief does.
+	// Another worker may become the chief.
 	WritesFiles() bool
-	// JoinsRunningJob reports whether other workers have trained before this process came, so that files of the run are
-	// there already.
+	// JoinsRunningJob reports whether other workers have trained before this process joined, so that files of the run
+	// already exist.
 	JoinsRunningJob() bool
 }
 
@@ -26,7 +26,7 @@ type ShardedModel interface {
 
 // ResumableModel is a model whose run can begin inside an epoch.
 type ResumableModel interface {
-	// Progress is how far the run has come.
+	// Progress returns how far the run has come.
 	Progress() Progress
 	// SetInitialBatch makes the run begin with the given batch of its first epoch. It has an effect in OnTrainBegin
 	// only.
@@ -51,13 +51,13 @@ type TracedModel interface {
 // WeightedModel is a model that lists its weights.
 type WeightedModel interface{ Weights() distribute.Variables }
 
-// writesFiles reports whether this process writes what a run leaves behind.
+// writesFiles reports whether this process writes the files of the run.
 func writesFiles(m Model) bool {
 	w, ok := m.(WorkerModel)
 	return !ok || w.WritesFiles()
 }
 
-// joinsRunningJob reports whether other workers have trained before this process came.
+// joinsRunningJob reports whether other workers have trained before this process joined.
 func joinsRunningJob(m Model) bool {
 	w, ok := m.(WorkerModel)
 	return ok && w.JoinsRunningJob()

@@ -17,17 +17,17 @@ type ModelSaver interface {
 
 // ModelCheckpoint saves the model or its weights at the end of each epoch or after a number of batches.
 //
-// FilePath may hold fields of Python's str.format, which stand for the epoch and batch (counted from 1) and for the
-// values in the logs: "weights-{epoch:02d}-{val_loss:.2f}.weights.npz". An unknown field is an error. Missing folders
-// are created. Without fields each file replaces the previous one.
+// FilePath may contain fields of Python's str.format for the epoch and batch (counted from 1) and for the values in the
+// logs: "weights-{epoch:02d}-{val_loss:.2f}.weights.npz". An unknown field is an error. Missing folders are created.
+// Without fields each file replaces the previous one.
 //
-// With SaveBestOnly a file is written only when the monitored value is better than at the last file (or than
-// InitialValueThreshold). If the logs lack the value, a file is written anyway, with a warning; the same goes for
-// values with several numbers.
+// With SaveBestOnly a file is written only when the monitored value is better than it was for the last file (or than
+// InitialValueThreshold). If the logs lack the value, or if it has several numbers, a file is written anyway, with a
+// warning.
 //
-// Files of the whole model end in ".keras": configuration, weights and compile configuration. Files of weights end in
-// ".weights.h5" (Keras's form, with the optimizer's state), ".weights.json" (the same in several files), ".safetensors"
-// or ".weights.npz".
+// The path of a whole model (configuration, weights and compile configuration) ends in ".keras". The path of weights
+// ends in ".weights.h5" (Keras's format, with the optimizer's state), ".weights.json" (the same in several files),
+// ".safetensors" or ".weights.npz".
 //
 // Each run resets the best value. To continue another run, set InitialValueThreshold to its Best; Keras keeps the best
 // value in the object.
@@ -35,7 +35,7 @@ type ModelCheckpoint struct {
 	Base
 	// FilePath names the files; it must be set.
 	FilePath string `keras:"filepath"`
-	// Monitor is the value that decides with SaveBestOnly; "" is "val_loss".
+	// Monitor is the name of the value that decides with SaveBestOnly; "" is "val_loss".
 	Monitor string `keras:"monitor,default=val_loss"`
 	// Verbose 1 prints each decision.
 	Verbose int `keras:"verbose"`
@@ -43,7 +43,7 @@ type ModelCheckpoint struct {
 	SaveBestOnly bool `keras:"save_best_only"`
 	// SaveWeightsOnly saves weights instead of the whole model.
 	SaveWeightsOnly bool `keras:"save_weights_only"`
-	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
+	// Mode says what is better: "min", "max", or "auto" (or ""), which depends on the metric.
 	Mode MonitorMode `keras:"mode,default=auto"`
 	// SaveFreq is the number of batches between two files, counted on across epochs; 0 saves after each epoch.
 	SaveFreq int `keras:"save_freq,default=epoch"`
@@ -116,7 +116,7 @@ func (c *ModelCheckpoint) OnEpochBegin(epoch int) error {
 	return nil
 }
 
-// OnTrainBatchEnd saves where SaveFreq is a number of batches.
+// OnTrainBatchEnd saves if SaveFreq is a number of batches.
 func (c *ModelCheckpoint) OnTrainBatchEnd(batch int, logs *Logs) error {
 	if c.SaveFreq == 0 || !c.counter.due(batch) {
 		return nil
@@ -127,7 +127,7 @@ func (c *ModelCheckpoint) OnTrainBatchEnd(batch int, logs *Logs) error {
 	return c.save(c.epoch, batch, logs)
 }
 
-// OnEpochEnd saves where SaveFreq is 0.
+// OnEpochEnd saves if SaveFreq is 0.
 func (c *ModelCheckpoint) OnEpochEnd(epoch int, logs *Logs) error {
 	if err := c.monitor.resolve(c.Model(), logs); err != nil || c.SaveFreq != 0 {
 		return err
@@ -168,7 +168,7 @@ func (c *ModelCheckpoint) say(format string, args ...any) {
 	}
 }
 
-// path fills the fields of FilePath in. batch is -1 at the end of an epoch.
+// path fills in the fields of FilePath. batch is -1 at the end of an epoch.
 func (c *ModelCheckpoint) path(epoch, batch int, logs *Logs) (string, error) {
 	path, err := formatTemplate(c.FilePath, func(name string) (any, bool) {
 		if v := logs.Vector(name); len(v) == 1 {
@@ -193,7 +193,7 @@ func (c *ModelCheckpoint) path(epoch, batch int, logs *Logs) (string, error) {
 	return path, nil
 }
 
-// wanted decides whether to save, and says so.
+// wanted decides whether to save, and prints the decision.
 func (c *ModelCheckpoint) wanted(epoch int, path string, logs *Logs) (bool, error) {
 	if !c.SaveBestOnly {
 		c.say("\nEpoch %d: saving model to %s\n", epoch+1, path)
@@ -227,7 +227,7 @@ func (c *ModelCheckpoint) wanted(epoch int, path string, logs *Logs) (bool, erro
 // WantsBatches reports whether files are written after batches.
 func (c *ModelCheckpoint) WantsBatches() bool { return c.SaveFreq != 0 }
 
-// Best is the best value of the last run, or InitialValueThreshold; false where there is none.
+// Best is the best value of the last run, or InitialValueThreshold; false if there is none.
 func (c *ModelCheckpoint) Best() (float64, bool) { return c.monitor.best, c.monitor.hasBest }
 
 // batchCounter counts batches across epochs. With several steps per execution it sees only the last batch of each.

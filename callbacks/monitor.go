@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// defaultMonitor is what callbacks look at unless told otherwise.
+// defaultMonitor is the name of the value that callbacks monitor by default.
 const defaultMonitor = "val_loss"
 
-// monitor is the part that EarlyStopping, ModelCheckpoint and ReduceLROnPlateau share: the value they look at, its
+// monitor is what EarlyStopping, ModelCheckpoint and ReduceLROnPlateau share: the value that they monitor, its
 // direction, and the best one so far.
 type monitor struct {
 	owner    string // the callback's name, for messages
@@ -38,7 +38,7 @@ func (m *monitor) start(owner, name, mode string, delta float64, model Model) {
 	*m = monitor{owner: owner, name: name, mode: mode, delta: max(delta, -delta)}
 }
 
-// resolve finds the direction. It waits for the end of the first epoch, because only then all metrics are known.
+// resolve finds the direction. It waits for the end of the first epoch, because all metrics are known only then.
 func (m *monitor) resolve(model Model, logs *Logs) error {
 	if m.resolved {
 		return nil
@@ -63,7 +63,7 @@ func (m *monitor) resolve(model Model, logs *Logs) error {
 	return nil
 }
 
-// value returns the monitored value; ok is false where the logs lack it. Several numbers are an error.
+// value returns the monitored value; ok is false if the logs lack it. Several numbers are an error.
 func (m *monitor) value(logs *Logs) (v float64, ok bool, err error) {
 	numbers := logs.Vector(m.name)
 	if err := logs.Err(); err != nil {
@@ -78,9 +78,9 @@ func (m *monitor) value(logs *Logs) (v float64, ok bool, err error) {
 	return numbers[0], true, nil
 }
 
-// improves reports whether v is better than reference by more than delta. Keras compares in single precision, whatever
-// the precision of the model, and so does this: differences that float32 cannot hold are none. A comparison with NaN is
-// false.
+// improves reports whether v is better than reference by more than delta. Like Keras, it compares in single precision,
+// whatever the precision of the model, so differences that float32 cannot represent do not count. A comparison with NaN
+// is false.
 func (m *monitor) improves(v, reference float64) bool {
 	if m.larger {
 		return float32(v-m.delta) > float32(reference)
@@ -88,12 +88,12 @@ func (m *monitor) improves(v, reference float64) bool {
 	return float32(v+m.delta) < float32(reference)
 }
 
-// improvesBest is improves against the best value; the first value improves.
+// improvesBest compares v with the best value; the first value always improves.
 func (m *monitor) improvesBest(v float64) bool { return !m.hasBest || m.improves(v, m.best) }
 
 func (m *monitor) keep(v float64) { m.best, m.hasBest = v, true }
 
-// warn prints a warning once a run.
+// warn prints a warning once per run.
 func (m *monitor) warn(model Model, format string, args ...any) {
 	if !m.warned {
 		m.warned = true

@@ -12,28 +12,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu"
 )
 
-// DefaultProfileSteps is how many steps a [Profile] measures unless it says otherwise.
+// DefaultProfileSteps is the number of steps that a [Profile] measures by default.
 const DefaultProfileSteps = 20
 
-// Profile shows where the time of training goes: for each operation of the programs that ran on CPUs its time in a
-// step, the memory that it reads and writes, and its arithmetic against the peak of this machine, the operation with
-// the most time first. It measures a number of steps of a run and prints the table, see [ProfileTable], when the run
-// ends, also if it fails. With several replicas the rows of all are added up.
+// Profile shows where training spends its time. For each operation of the programs that ran on CPUs it lists the time
+// in a step, the memory read and written, and the arithmetic relative to the peak of this machine. The operation that
+// takes the most time comes first. It measures a number of steps of a run and prints the table, see [ProfileTable],
+// when the run ends, also if it fails. With several replicas their rows are added up.
 //
-// Measuring takes less than a microsecond per operation. The table does not include what other models do at that time.
-// A run can have only one profile at a time.
+// Measuring takes less than a microsecond per operation. The table does not include what other models do at the same
+// time. A run can have only one profile at a time.
 type Profile struct {
 	Base
-	// First is the step to begin with, from 0 over the whole run. The caches are cold in the first ones.
+	// First is the step to begin with, from 0 over the whole run. In the first steps the caches are cold.
 	First int
 	// Steps is the number of steps to measure; 0 is DefaultProfileSteps.
 	Steps int
-	// Output is where the table is printed; nil is the standard output.
+	// Output is where the table is printed; nil is standard output.
 	Output io.Writer
-	// Path is a file for the table as JSON, or "".
+	// Path is the file to which the table is written as JSON; "" writes none.
 	Path string
 
-	// Table is what was measured, after the run.
+	// Table holds the measurements after the run.
 	Table ProfileTable
 
 	run         context.Context // that is measured

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu"
 )
 
-// ProfileRow is what one operation took in a step.
+// ProfileRow says what one operation took in a step.
 type ProfileRow struct {
 	Name          string  `json:"name"`  // the fused operations, joined by "+"
 	Layer         string  `json:"layer"` // of the last of them
@@ -22,16 +22,16 @@ type ProfileRow struct {
 	Megabytes     float64 `json:"megabytes"`       // 10⁶ bytes read and written, caches included
 	GFLOPs        float64 `json:"gflops"`          // 10⁹ multiplications and additions of products a second
 	PercentOfPeak float64 `json:"percent_of_peak"` // that of this machine, which is measured
-	// PercentOfMemory is the bytes a second against what the memory of a GPU can do; 0 on CPUs.
+	// PercentOfMemory is the bytes per second relative to the memory bandwidth of the GPU; 0 on CPUs.
 	PercentOfMemory float64 `json:"percent_of_memory,omitempty"`
 }
 
-// ProfileTable lists the operations of a step, the one with the most time first.
+// ProfileTable lists the operations of a step, the one that takes the most time first.
 type ProfileTable []ProfileRow
 
-// NewProfileTable makes the table of a number of steps; peak is the floating-point operations a second that are 100 %
-// of operations that do not say it themselves, see [cpu.MeasurePeak]. Rows of programs of the same name, as replicas
-// run them, are added up.
+// NewProfileTable makes the table of a number of steps; peak is the number of floating-point operations per second that
+// counts as 100 % for operations that do not state their own peak; see [cpu.MeasurePeak]. Rows of programs with the
+// same name, which replicas run, are added up.
 func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) ProfileTable {
 	sums, total := joined(profiles), time.Duration(0)
 	for _, op := range sums {
@@ -60,7 +60,7 @@ func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) Pro
 }
 
 // joined lists the operations of all programs, with the bytes and the arithmetic of all calls. If several programs have
-// one name, the operations with the same name and layer become one.
+// the same name, their operations with the same name and layer become one.
 func joined(profiles []cpu.ProgramProfile) []cpu.OpProfile {
 	programs := map[string]int{}
 	for _, p := range profiles {
@@ -122,7 +122,7 @@ func (t ProfileTable) Write(w io.Writer) error {
 	return nil
 }
 
-// clipped cuts a text to a width, at its end, or at its beginning where the end says more.
+// clipped cuts a text to a width: at its end, or at its beginning if the end says more.
 func clipped(text string, width int, keepEnd bool) string {
 	r := []rune(text)
 	switch {
@@ -134,14 +134,15 @@ func clipped(text string, width int, keepEnd bool) string {
 	return string(r[:width-1]) + "…"
 }
 
-// layerWidth is how much of the path of a layer the table shows, its end. All columns together take 80 characters.
+// layerWidth is the number of characters that the table shows of a layer's path: its end. All columns together take 80
+// characters.
 const layerWidth = 20
 
-// nameWidth is how much of the name of a long chain the table shows.
+// nameWidth is the number of characters that the table shows of a long chain's name.
 const nameWidth = 20
 
-// shortened returns the name of a chain of operations, a+b+b+c, with runs of one operation counted and the end left out
-// where it is long.
+// shortened returns the name of a chain of operations, a+b+b+c, with repeated operations counted, and shortened at the
+// end if it is long.
 func shortened(chain string) string {
 	var short []string
 	parts := strings.Split(chain, "+")

@@ -24,8 +24,8 @@ type Progbar struct {
 	Interval time.Duration
 	// Unit names what is counted: "step".
 	Unit string
-	// Averaged says which values are shown as their mean over the steps so far instead of as they are; nil for none. A
-	// value given at step n counts for all steps since the update before.
+	// Averaged says which values are shown as their mean over the steps so far; nil for none. A value given at step n
+	// counts for all steps since the previous update.
 	Averaged func(name string) bool
 
 	w        io.Writer
@@ -43,7 +43,7 @@ type Progbar struct {
 	values                  map[string]weighted
 }
 
-// weighted is a sum and what it is to be divided by.
+// weighted is a sum and its divisor.
 type weighted struct{ sum, count float64 }
 
 // NewProgbar returns a bar for target steps (-1 for unknown) with the given verbosity: 0 prints nothing, 1 draws the
@@ -68,7 +68,7 @@ func onTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// newBar is newProgbar with the pace of its output.
+// newBar is newProgbar with the update interval that fits its output.
 func newBar(w io.Writer, target, verbose int, terminal bool, now func() time.Time) *Progbar {
 	p := newProgbar(w, target, verbose, terminal, now)
 	if !terminal {
@@ -84,9 +84,9 @@ func newProgbar(w io.Writer, target, verbose int, terminal bool, now func() time
 	}
 }
 
-// Update shows that current steps are done. finalize ends the line; it replaces means by the values given.
+// Update shows that current steps are done. finalize ends the line, and shows the values given instead of means.
 //
-// Logs that are computed when they are read are computed only if they are shown or averaged.
+// Lazy logs are computed only if they are shown or averaged.
 func (p *Progbar) Update(current int, logs *Logs, finalize bool) {
 	steps := max(current-p.seen, 1)
 	p.seen = current
@@ -111,13 +111,13 @@ func (p *Progbar) Update(current int, logs *Logs, finalize bool) {
 	p.last = now
 }
 
-// Add is Update for n more steps; the last of them ends the line.
+// Add is Update for n more steps. The last step ends the line.
 func (p *Progbar) Add(n int, logs *Logs) {
 	current := p.seen + n
 	p.Update(current, logs, p.target >= 0 && current >= p.target)
 }
 
-// keep notes values. Numbers of a vector are averaged.
+// keep records values. The numbers of a vector are averaged.
 func (p *Progbar) keep(steps int, logs *Logs, finalize bool) {
 	for _, name := range logs.Names() {
 		before, known := p.values[name]
@@ -138,7 +138,7 @@ func (p *Progbar) keep(steps int, logs *Logs, finalize bool) {
 	}
 }
 
-// stepTime estimates the seconds of one step; the first, which compiles, does not count once there are more.
+// stepTime estimates the seconds per step. The first step, which compiles, does not count once there are more.
 func (p *Progbar) stepTime(current int, now time.Time) float64 {
 	if current == 0 {
 		return 0
@@ -158,7 +158,7 @@ func (p *Progbar) count(current int) string {
 	return fmt.Sprintf("%*d/%d", digits, current, p.target)
 }
 
-// interrupt ends the line of a bar that will not be completed, so that what comes next has a line of its own.
+// interrupt ends the line of a bar that will not be completed, so that the next output starts on a new line.
 func (p *Progbar) interrupt() {
 	if p.open {
 		fmt.Fprintln(p.w)
@@ -166,7 +166,7 @@ func (p *Progbar) interrupt() {
 	}
 }
 
-// styled sets text in a style of the terminal.
+// styled returns text in a style of the terminal.
 func (p *Progbar) styled(style, text string) string {
 	if !p.terminal {
 		return text
@@ -222,8 +222,8 @@ func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float6
 	p.drawn = visible
 }
 
-// cut shortens the end of a line that is to be drawn over again, of which visible characters stand already: one that
-// goes on in the next line of the terminal could not be.
+// cut shortens the end of a line that will be redrawn, of which the given number of visible characters is already
+// there. A line that wraps in the terminal could not be redrawn.
 func (p *Progbar) cut(rest string, visible int) string {
 	if p.columns == nil {
 		return rest
@@ -239,7 +239,7 @@ func (p *Progbar) cut(rest string, visible int) string {
 	return string(text[:room-1]) + "…"
 }
 
-// rest is what the part of the bar is made of that is not done: without colours it has to look different.
+// rest is the character for the part of the bar that is not done. Without colours it has to look different.
 func (p *Progbar) rest() string {
 	if p.terminal {
 		return "━"
@@ -247,8 +247,8 @@ func (p *Progbar) rest() string {
 	return "─"
 }
 
-// metrics lists the values. As in Keras the bar writes a number with an exponent if its magnitude is small, and the
-// line of verbosity 2 also if it is negative.
+// metrics lists the values. As in Keras, the bar writes a number with an exponent if its magnitude is small; the line
+// of verbosity 2 also does so if it is negative.
 func (p *Progbar) metrics() string {
 	var b strings.Builder
 	for _, name := range p.names {

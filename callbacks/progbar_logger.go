@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ProgbarLogger shows a [Progbar] for each epoch of Fit, and for Evaluate and Predict on their own. Fit adds it when
-// verbose. Validation has no bar; its values are in the last line of the epoch.
+// ProgbarLogger shows a [Progbar] for each epoch of Fit, and for Evaluate and Predict on their own. Fit adds it unless
+// verbosity is 0. Validation has no bar; its values are in the last line of the epoch.
 type ProgbarLogger struct {
 	Base
 	verbose int
@@ -25,7 +25,7 @@ func NewProgbarLogger(verbose int, w io.Writer) *ProgbarLogger {
 	return &ProgbarLogger{verbose: verbose, w: w, newBar: func(target int) *Progbar { return NewProgbar(w, target, verbose) }}
 }
 
-// newLoggerAt is NewProgbarLogger with a clock, and told whether w is a terminal.
+// newLoggerAt is NewProgbarLogger with a clock, and with terminal saying whether w is a terminal.
 func newLoggerAt(verbose int, w io.Writer, terminal bool, now func() time.Time) *ProgbarLogger {
 	return &ProgbarLogger{verbose: verbose, w: w, newBar: func(target int) *Progbar { return newProgbar(w, target, verbose, terminal, now) }}
 }
@@ -59,7 +59,7 @@ func (l *ProgbarLogger) end(logs *Logs) error {
 	return logs.soFar()
 }
 
-// OnTrainBegin notes that validation belongs to a Fit and has no bar.
+// OnTrainBegin records that validation belongs to a Fit and has no bar.
 func (l *ProgbarLogger) OnTrainBegin() error {
 	l.inFit, l.known = true, -1
 	return nil
@@ -74,7 +74,7 @@ func (l *ProgbarLogger) OnTrainEnd(*Logs) error {
 	return nil
 }
 
-// OnEpochBegin prints the epoch's number, where there are several, and starts its bar.
+// OnEpochBegin prints the epoch's number, if there are several epochs, and starts its bar.
 func (l *ProgbarLogger) OnEpochBegin(epoch int) error {
 	err := l.begin()
 	if l.verbose > 0 && l.Params().Epochs > 1 {

@@ -8,8 +8,8 @@ import (
 
 // This file writes numbers as Python does, so that files and messages are those of Keras.
 
-// repr is Python's repr of a float: the shortest digits that read back as the same number, with an exponent where the
-// decimal point is more than 3 places left of the digits or more than 16 right of their beginning.
+// repr is Python's repr of a float: the shortest digits that read back as the same number, with an exponent if the
+// decimal point is more than 3 places left of the digits or more than 16 places right of their beginning.
 func repr(x float64) string { return layOut(shortest(x), 'r', 0, false) }
 
 // reprList is Python's str of a list of floats.
@@ -59,7 +59,7 @@ type decimal struct {
 
 func shortest(x float64) decimal { return split(x, strconv.FormatFloat(math.Abs(x), 'e', -1, 64)) }
 
-// rounded has the given number of digits.
+// rounded returns the number rounded to the given number of digits.
 func rounded(x float64, digits int) decimal {
 	return split(x, strconv.FormatFloat(math.Abs(x), 'e', digits-1, 64))
 }
@@ -77,9 +77,9 @@ func split(x float64, scientific string) decimal {
 	return d
 }
 
-// layOut writes digits in Python's general form. kind 'r' is that of repr, 'g' that of the presentation type g with the
+// layOut writes digits in Python's general form. kind 'r' is the form of repr, 'g' that of presentation type g with the
 // given precision, and 's' that of a precision without a type, which keeps one place after the point. Trailing zeros
-// go, except in the alternate form of 'g'.
+// are dropped, except in the alternate form of 'g'.
 func layOut(d decimal, kind byte, precision int, alternate bool) string {
 	sign := ""
 	if d.negative {

@@ -51,7 +51,7 @@ func expand(template string, value func(string) (any, bool), depth int) (string,
 	return b.String(), nil
 }
 
-// closing finds the brace that ends a field, past fields inside it.
+// closing finds the brace that ends a field, skipping nested fields.
 func closing(s string) int {
 	open := 0
 	for i := range len(s) {
@@ -68,7 +68,7 @@ func closing(s string) int {
 	return -1
 }
 
-// replacement is the text for one field: name, [index], !conversion and :specification.
+// replacement returns the text for one field: name, [index], !conversion and :specification.
 func replacement(field string, value func(string) (any, bool), depth int) (string, error) {
 	name, spec, _ := strings.Cut(field, ":")
 	name, conversion, converted := strings.Cut(name, "!")
@@ -187,7 +187,7 @@ func parseSpec(spec string) (formatSpec, error) {
 	return f, nil
 }
 
-// leadingNumber reads a number that stands at the beginning of s.
+// leadingNumber reads a number at the beginning of s.
 func leadingNumber(s string, missing int) (n int, rest string, err error) {
 	end := 0
 	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
@@ -341,7 +341,7 @@ func (f formatSpec) signOf(negative bool) string {
 	return string(f.sign)
 }
 
-// number puts sign, whole part (grouped by size digits) and the rest together and pads. Zeros that fill are grouped
+// number joins sign, whole part (in groups of size digits) and the rest, and pads the result. Padding zeros are grouped
 // too.
 func (f formatSpec) number(sign, whole, rest string, size int) string {
 	zeros := f.fill == "0" && f.align == '='

@@ -10,26 +10,26 @@ import "fmt"
 //
 //	max(rate * Factor, MinLR)
 //
-// and a cooldown begins. The rate of each epoch, before a reduction, is added to the logs as "learning_rate". An epoch
-// without the value is warned about once. An optimizer whose rate is driven by a schedule gives an error at the first
-// reduction.
+// and a cooldown begins. The rate of each epoch, before a reduction, is added to the logs as "learning_rate". If an
+// epoch lacks the value, a warning is printed once. If a schedule drives the optimizer's rate, the first reduction is
+// an error.
 type ReduceLROnPlateau struct {
 	Base
 	// Monitor is the name of the value to monitor; "" is "val_loss".
 	Monitor string `keras:"monitor,default=val_loss"`
-	// Factor multiplies the rate; it must be below 1. 0 stands for the default of 0.1; a negative factor goes to MinLR
-	// at once.
+	// Factor multiplies the rate; it must be below 1. 0 stands for the default of 0.1; a negative factor reduces the
+	// rate to MinLR at once.
 	Factor float64 `keras:"factor,default=0.1"`
 	// Patience is the number of epochs without an improvement before a reduction; 0 stands for the default of 10.
 	// Keras's 0 is the same as 1.
 	Patience int `keras:"patience,default=10"`
 	// Verbose 1 prints each reduction.
 	Verbose int `keras:"verbose"`
-	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
+	// Mode says what is better: "min", "max", or "auto" (or ""), which depends on the metric.
 	Mode MonitorMode `keras:"mode,default=auto"`
 	// MinDelta is the smallest change that counts as an improvement; nil stands for 1e-4. Its sign does not matter.
 	MinDelta *float64 `keras:"min_delta,default=0.0001"`
-	// Cooldown is the number of epochs to wait after a reduction before looking again.
+	// Cooldown is the number of epochs to wait after a reduction before monitoring resumes.
 	Cooldown int `keras:"cooldown"`
 	// MinLR is the lowest rate.
 	MinLR float64 `keras:"min_lr"`

@@ -13,24 +13,24 @@ import (
 )
 
 // RemoteMonitor sends the values of each epoch to a server: a POST request to Root + Path with a JSON object, {"epoch":
-// 0, "loss": 0.5, ...}, epochs from 0. Usually the object is the value of a form's field named Field; with SendAsJSON
-// it is the body. A server that cannot be reached is warned about once per run, and training continues; the server's
-// answers are ignored.
+// 0, "loss": 0.5, ...}, with epochs counted from 0. By default the object is the value of the form field named Field;
+// with SendAsJSON it is the body. If the server cannot be reached, a warning is printed once per run and training
+// continues. The server's answers are ignored.
 //
 // With several workers only the chief sends.
 //
-// The program must import callbacks/remote, which contains the HTTP client, for its side effect; most programs need
-// none.
+// The program must import callbacks/remote, which contains the HTTP client, for its side effect. It is a separate
+// package because most programs need no HTTP client.
 //
-// JSON has no NaN and infinity: in a form they are written NaN and Infinity as Python does, in a JSON body they become
-// null.
+// JSON has no NaN and infinity: in a form they are written as NaN and Infinity, as Python does; in a JSON body they
+// become null.
 type RemoteMonitor struct {
 	Base
 	// Root is the address of the server; "" is "http://localhost:9000".
 	Root string `keras:"root,default=http://localhost:9000"`
 	// Path is added to Root; "" is "/publish/epoch/end/".
 	Path string `keras:"path,default=/publish/epoch/end/"`
-	// Field is the name of the form's field; "" is "data".
+	// Field is the name of the form field; "" is "data".
 	Field string `keras:"field,default=data"`
 	// Headers are added to each request.
 	Headers map[string]string `keras:"headers"`

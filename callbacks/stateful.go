@@ -6,8 +6,8 @@ import (
 )
 
 // Stateful is implemented by callbacks that remember something between epochs. A worker that joins a run of several
-// workers takes over the state of the callback of the same type on another worker, and a run that resumes from a backup
-// the state it had then.
+// workers takes over the state of the callback of the same type on another worker. A run that resumes from a backup
+// takes over the state of that time.
 type Stateful interface {
 	// State returns the callback's state, in its own format.
 	State() ([]byte, error)
@@ -50,7 +50,7 @@ func unpack(state []byte, values ...any) error {
 	return nil
 }
 
-// monitorState is what a monitor remembers.
+// monitorState is the state of a monitor.
 type monitorState struct {
 	Larger, Resolved, HasBest, Warned bool
 	Best                              float64
@@ -88,7 +88,7 @@ func (h *History) SetState(state []byte) error {
 	return nil
 }
 
-// State returns the best value and weights so far, and the wait.
+// State returns the best value and weights so far, and the wait count.
 func (c *EarlyStopping) State() ([]byte, error) {
 	return pack(c.monitor.state(), &c.wait, &c.stoppedEpoch, &c.bestEpoch, &c.bestWeights)
 }
@@ -104,7 +104,7 @@ func (c *EarlyStopping) SetState(state []byte) error {
 	return nil
 }
 
-// State returns the best value so far, the wait and the cooldown.
+// State returns the best value so far, the wait count and the cooldown.
 func (c *ReduceLROnPlateau) State() ([]byte, error) {
 	return pack(c.monitor.state(), &c.wait, &c.cooldown)
 }
@@ -120,7 +120,7 @@ func (c *ReduceLROnPlateau) SetState(state []byte) error {
 	return nil
 }
 
-// State returns the rate of the epoch, and of which.
+// State returns the rate and the epoch that it belongs to.
 func (c *LearningRateScheduler) State() ([]byte, error) { return pack(&c.next, &c.rate) }
 
 // SetState replaces them.
@@ -160,7 +160,7 @@ func (c *BackupAndRestore) SetState(state []byte) error {
 	return nil
 }
 
-// counterState is what a batchCounter remembers.
+// counterState is the state of a batchCounter.
 type counterState struct{ Last, Since int }
 
 func (b *batchCounter) state() *counterState { return &counterState{b.last, b.since} }

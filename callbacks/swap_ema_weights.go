@@ -6,17 +6,17 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// SwapEMAWeights evaluates and predicts with the optimizer's moving averages in place of the weights (Polyak
-// averaging), and puts the weights back afterwards. The optimizer must keep averages (UseEMA). Predict with it must not
-// run at the same time as anything else that uses the model.
+// SwapEMAWeights evaluates and predicts with the optimizer's moving averages instead of the weights (Polyak averaging),
+// and puts the weights back afterwards. The optimizer must keep averages (UseEMA). Nothing else may use the model while
+// Predict runs with this callback.
 //
-// With SwapOnEpoch the averages are in the model also from the end of each epoch to the beginning of the next, for
+// With SwapOnEpoch the model also holds the averages from the end of each epoch to the beginning of the next, for
 // callbacks that come after this one, such as [ModelCheckpoint]. Put [BackupAndRestore] before it, so that a backup
 // holds the weights.
 //
-// Two things differ from Keras, where they are defects: after Predict the weights are put back (Keras leaves the
-// averages in), and a run with SwapOnEpoch that stops early ends with the averages, as every run with UseEMA does
-// (Keras ends with the weights of the last step).
+// Two things differ from Keras, which has defects there: after Predict the weights are put back (Keras leaves the
+// averages in the model), and a run with SwapOnEpoch that stops early ends with the averages, as every run with UseEMA
+// does (Keras ends with the weights of the last step).
 type SwapEMAWeights struct {
 	Base
 	// SwapOnEpoch keeps the averages in the model between epochs.
@@ -42,8 +42,8 @@ func (c *SwapEMAWeights) OnEpochBegin(int) error {
 	return c.wrap(c.Model().SetWeights(weights))
 }
 
-// OnEpochEnd copies the averages into the model, with SwapOnEpoch. The optimizer keeps its averages: it copies them
-// into the weights when training ends, whichever epoch that may be.
+// OnEpochEnd copies the averages into the model, with SwapOnEpoch. The optimizer keeps its averages, because it copies
+// them into the weights when training ends, which may be after any epoch.
 func (c *SwapEMAWeights) OnEpochEnd(int, *Logs) error {
 	if !c.SwapOnEpoch || c.held != nil {
 		return nil
@@ -69,7 +69,7 @@ func (c *SwapEMAWeights) OnEpochEnd(int, *Logs) error {
 	return nil
 }
 
-// OnTrainEnd lets go of the weights; the optimizer has copied the averages into the model by now.
+// OnTrainEnd drops the saved weights. By now the optimizer has copied the averages into the model.
 func (c *SwapEMAWeights) OnTrainEnd(*Logs) error {
 	if c.Params().Err == nil { // else a backup may be made yet
 		c.held = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/internal/tensorboard"
 )
 
-// TensorBoard writes what TensorBoard shows: event files in LogDir/train and LogDir/validation.
+// TensorBoard writes the event files that TensorBoard shows, in LogDir/train and LogDir/validation.
 //
 //   - epoch_<name> at each epoch, counted from 0: losses and metrics, in train/ also epoch_learning_rate; values of validation stand in
 //     validation/ under the same names, without "val_".
@@ -22,22 +22,22 @@ import (
 //     shown as the op graph.
 //   - <path of a weight>/histogram and <path of a weight>/image where HistogramFreq asks for them.
 //
-// A metric with several numbers is written as <name>_0, <name>_1, and so on. Files are brought up to date after each
-// epoch and each evaluation. If UpdateFreq is 0 and nothing is profiled, batches cost nothing.
+// A metric with several numbers is written as <name>_0, <name>_1, and so on. Files are flushed after each epoch and
+// each evaluation. If UpdateFreq is 0 and nothing is profiled, batches cost nothing.
 //
-// With an UpdateFreq of 2 and more, Keras leaves out the values of epochs and evaluations that do not end with a batch
-// whose number is a multiple of it; here these are always written. ProfileBatch writes a CPU profile of the Go program
-// (for "go tool pprof") and no trace for TensorBoard's profile plugin.
+// With an UpdateFreq of 2 or more, Keras omits the values of epochs and evaluations whose last batch number is not a
+// multiple of it; here they are always written. ProfileBatch writes a CPU profile of the Go program (for "go tool
+// pprof") and no trace for TensorBoard's profile plugin.
 //
-// With several workers only the chief writes. (In TensorFlow the others write too, to folders beside it that are
-// removed in the end.)
+// With several workers only the chief writes. (In TensorFlow the others write too, to neighbouring folders that are
+// removed at the end.)
 type TensorBoard struct {
 	Base
-	// LogDir is the folder of the run; "" is "logs". TensorBoard compares runs in folders beside each other.
+	// LogDir is the folder of the run; "" is "logs". TensorBoard compares runs whose folders have the same parent.
 	LogDir string `keras:"log_dir,default=logs"`
 	// HistogramFreq is the number of epochs between two histograms of the weights; 0 is none.
 	HistogramFreq int `keras:"histogram_freq"`
-	// NoGraph leaves the model's configuration and its operations out.
+	// NoGraph leaves out the model's configuration and its operations.
 	NoGraph bool `keras:"write_graph,not"`
 	// WriteImages adds pictures of the weights to the histograms.
 	WriteImages bool `keras:"write_images"`
@@ -49,7 +49,7 @@ type TensorBoard struct {
 	// LogDir/train/batches_<first>_<last>.pprof.
 	ProfileBatch []int `keras:"profile_batch,default=0"`
 	// EmbeddingsFreq is the number of epochs between two tables of embeddings (weights called "embeddings"), which
-	// TensorBoard's projector shows; 0 is none. Each table replaces the one before.
+	// TensorBoard's projector shows; 0 is none. Each table replaces the previous one.
 	EmbeddingsFreq int `keras:"embeddings_freq"`
 	// EmbeddingsMetadata maps the names of embedding layers to the files that name their rows, seen from LogDir.
 	EmbeddingsMetadata map[string]string `keras:"embeddings_metadata,default=null"`
@@ -116,7 +116,7 @@ func (c *TensorBoard) check() error {
 	return nil
 }
 
-// writer makes a writer when it is first needed.
+// writer creates a writer when it is first needed.
 func (c *TensorBoard) writer(w **tensorboard.Writer, folder string) (*tensorboard.Writer, error) {
 	if *w == nil {
 		var err error
@@ -217,7 +217,7 @@ func (c *TensorBoard) OnTrainBatchBegin(int) error {
 	return c.wrap(c.startProfile())
 }
 
-// OnTrainBatchEnd writes the running means where UpdateFreq says so.
+// OnTrainBatchEnd writes the running means if UpdateFreq says so.
 func (c *TensorBoard) OnTrainBatchEnd(_ int, logs *Logs) error {
 	if err := c.stopProfile(false); err != nil {
 		return c.wrap(err)
@@ -245,7 +245,7 @@ func (c *TensorBoard) OnEpochBegin(int) error {
 	return nil
 }
 
-// iterations is the number of the optimizer's steps; 0 where the model does not tell.
+// iterations returns the number of the optimizer's steps, or 0 if the model does not tell.
 func (c *TensorBoard) iterations() int64 {
 	n := int64(0)
 	if m, ok := c.Model().(CountingModel); ok {
@@ -254,8 +254,7 @@ func (c *TensorBoard) iterations() int64 {
 	return n
 }
 
-// OnEpochEnd writes the values of the epoch, and what the weights are where HistogramFreq and EmbeddingsFreq ask for
-// it.
+// OnEpochEnd writes the values of the epoch, and the weights when HistogramFreq and EmbeddingsFreq ask for them.
 func (c *TensorBoard) OnEpochEnd(epoch int, logs *Logs) error {
 	histograms, tables := c.HistogramFreq > 0 && epoch%c.HistogramFreq == 0, c.EmbeddingsFreq > 0 && epoch%c.EmbeddingsFreq == 0
 	if !writesFiles(c.Model()) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// graph writes what the model computes when it predicts, once, as soon as the model is built.
+// graph writes the program of the model's predictions, once, as soon as the model is built.
 func (c *TensorBoard) graph() error {
 	model, ok := c.Model().(TracedModel)
 	if !ok || c.NoGraph || c.graphed {
@@ -28,8 +28,8 @@ func (c *TensorBoard) graph() error {
 	return w.Graph(graphNodes(program))
 }
 
-// graphNodes draws a program: a node for each of its inputs, operations and outputs. A node stands in the box of its
-// layer, a variable too.
+// graphNodes draws a program: a node for each of its inputs, operations and outputs. Nodes, including variables, are
+// grouped in the box of their layer.
 func graphNodes(p *ir.Program) []tensorboard.GraphNode {
 	d := drawing{p: p, names: make([]string, p.NumValues()), taken: map[string]int{}}
 	for _, in := range p.Inputs {
@@ -61,7 +61,7 @@ type drawing struct {
 	taken map[string]int
 }
 
-// add draws a node. Names are made different by numbers at the end.
+// add draws a node. Numbers at the end make names unique.
 func (d *drawing) add(name, op string, inputs []ir.Value, text map[string]string, outputs ...ir.Value) {
 	name = strings.Trim(strings.NewReplacer(":", "_", " ", "_").Replace(name), "/")
 	n := d.taken[name]

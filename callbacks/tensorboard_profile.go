@@ -14,8 +14,8 @@ type cpuProfile struct {
 	done bool
 }
 
-// startProfile begins to profile with the first batch that is asked for. Another profile that runs in the program is no
-// reason to stop training: then there is a message and none is written.
+// startProfile starts profiling at the first requested batch. If the program is already being profiled, training
+// continues: a message is printed and no profile is written.
 func (c *TensorBoard) startProfile() error {
 	if len(c.ProfileBatch) == 0 || c.profile.done || c.batch != int64(c.ProfileBatch[0]) {
 		return nil
@@ -38,7 +38,7 @@ func (c *TensorBoard) startProfile() error {
 	return nil
 }
 
-// stopProfile ends the profile after the last batch, or at once.
+// stopProfile ends the profile after the last requested batch, or at once.
 func (c *TensorBoard) stopProfile(now bool) error {
 	f := c.profile.file
 	if f == nil || !now && c.batch < int64(c.ProfileBatch[len(c.ProfileBatch)-1]) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// named returns the paths and values of the model's weights; nothing where the model does not tell.
+// named returns the paths and values of the model's weights, or nothing if the model does not tell.
 func (c *TensorBoard) named() (paths []string, values []kernels.Array, err error) {
 	m, ok := c.Model().(WeightedModel)
 	if !ok {
@@ -30,8 +30,8 @@ func (c *TensorBoard) named() (paths []string, values []kernels.Array, err error
 	return paths, values, err
 }
 
-// readAlong reads what the worker that writes files reads: weights that lie in parts on several hosts are read by all
-// together.
+// readAlong reads the weights along with the worker that writes files, because all hosts must take part in reading
+// weights that are sharded over them.
 func (c *TensorBoard) readAlong(histograms, tables bool) error {
 	for _, due := range []bool{histograms, tables} {
 		if due {
@@ -72,8 +72,8 @@ func (c *TensorBoard) weights(epoch int64) error {
 }
 
 // asPicture turns a weight into pictures (number, height, width, channels) as Keras does: a vector is a column; a
-// matrix lies, with the longer side along the width; of three axes the last counts the pictures; others, of four axes,
-// are pictures if the last can be channels. It returns a nil shape for what cannot be shown.
+// matrix is turned so that its longer side is the width; with three axes, the last one counts the pictures; with four
+// axes, they are pictures if the last axis can be channels. It returns a nil shape for weights that cannot be shown.
 func asPicture(v []float64, shape []int) ([]float64, []int) {
 	s := slices.DeleteFunc(slices.Clone(shape), func(d int) bool { return d == 1 })
 	switch len(s) {
@@ -113,13 +113,12 @@ func isEmbedding(path string) (layer string, ok bool) {
 	return parts[len(parts)-2], true
 }
 
-// tableFile is where the table of a weight is written, seen from LogDir.
+// tableFile returns the file for the table of a weight, relative to LogDir.
 func tableFile(path string) string {
 	return "embeddings/" + strings.NewReplacer("/", "_", ":", "_").Replace(path) + ".tsv"
 }
 
-// describeEmbeddings writes the configuration of the projector: where the table and the names of the rows of each layer
-// are.
+// describeEmbeddings writes the configuration of the projector: the files of each layer's table and row names.
 func (c *TensorBoard) describeEmbeddings() error {
 	paths, _, err := c.named()
 	if err != nil {
@@ -153,7 +152,7 @@ func (c *TensorBoard) describeEmbeddings() error {
 	})
 }
 
-// embeddings writes the tables, a row of numbers for each entry.
+// embeddings writes the tables, with a row of numbers for each entry.
 func (c *TensorBoard) embeddings() error {
 	paths, values, err := c.named()
 	if err != nil {

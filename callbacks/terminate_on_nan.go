@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// TerminateOnNaN ends training when the loss, the running mean of the epoch, is NaN or infinite after a batch. To see
-// that, it reads the loss after every batch, which costs a little time.
+// TerminateOnNaN ends training when the loss, the running mean of the epoch, is NaN or infinite after a batch. It reads
+// the loss after every batch, which costs a little time.
 type TerminateOnNaN struct {
 	Base
 	// RaiseError makes Fit fail with an error. By default training stops as if it had finished.
 	RaiseError bool `keras:"raise_error"`
 }
 
-// OnTrainBatchEnd looks at the loss.
+// OnTrainBatchEnd checks the loss.
 func (c *TerminateOnNaN) OnTrainBatchEnd(batch int, logs *Logs) error {
 	loss, ok := logs.Get("loss")
 	if err := logs.Err(); err != nil || !ok {
@@ -30,5 +30,5 @@ func (c *TerminateOnNaN) OnTrainBatchEnd(batch int, logs *Logs) error {
 	return nil
 }
 
-// WantsBatches reports that TerminateOnNaN looks at each batch.
+// WantsBatches reports that TerminateOnNaN checks each batch.
 func (c *TerminateOnNaN) WantsBatches() bool { return true }

@@ -9,23 +9,22 @@ import (
 	"github.com/gokeras/gokeras/internal/tracing"
 )
 
-// DefaultTraceSteps is how many steps a [Trace] holds unless it says otherwise.
+// DefaultTraceSteps is the number of steps that a [Trace] records by default.
 const DefaultTraceSteps = 20
 
-// maxTraceEvents bounds the memory and the file of a trace: some 150 bytes an event in the file. Later events are
-// counted and left out.
+// maxTraceEvents limits the memory and the file size of a trace; an event takes about 150 bytes in the file. Later
+// events are counted and left out.
 const maxTraceEvents = 200_000
 
 // Trace writes a picture of the first steps of a training run for chrome://tracing or ui.perfetto.dev, in Chrome's
-// trace event format: {"traceEvents": [...]} with times in microseconds. There is a row for the training loop, with
-// waiting for input (category "input"), steps ("step") and callbacks ("callback"), and a row for each replica, with the
-// operations of its program ("op", named by the fused operations, with the layer) and its collectives ("collective"):
-// an all-reduce of a bucket of gradients is an asynchronous pair that begins with its start, where the last of its
-// gradients exists, and ends with the wait, where the sums are needed. What lies between overlaps with it.
+// trace event format: {"traceEvents": [...]} with times in microseconds. One row is for the training loop, with waiting
+// for input (category "input"), steps ("step") and callbacks ("callback"). Each replica has a row with the operations
+// of its program ("op", named by the fused operations, with the layer) and its collectives ("collective"). An
+// all-reduce of a bucket of gradients is an asynchronous pair: it begins when the last of its gradients exists, and
+// ends with the wait, when the sums are needed. Everything between overlaps with it.
 //
-// The first step includes compiling. Timing every operation takes some time itself, below a microsecond for each. One
-// trace can be recorded of a run at a time. The file is written after the last recorded step, or when the run ends,
-// also if it fails.
+// The first step includes compiling. Timing takes less than a microsecond per operation. Only one trace of a run can be
+// recorded at a time. The file is written after the last recorded step, or when the run ends, also if it fails.
 type Trace struct {
 	Base
 	// Path is the file to write, such as "trace.json".
@@ -34,7 +33,8 @@ type Trace struct {
 	First int
 	// Steps is the number of steps to record; 0 is DefaultTraceSteps.
 	Steps int
-	// Process numbers the processes of a distributed run in a picture that joins their files: the rank of the worker.
+	// Process is the number of the process in a picture that joins the files of a distributed run: the rank of the
+	// worker.
 	Process int
 
 	slot     *tracing.Slot // of the run
@@ -52,7 +52,7 @@ func (c *Trace) watch(ctx context.Context) context.Context {
 	return ctx
 }
 
-// OnTrainBegin checks the fields, and begins to record where the first step counts.
+// OnTrainBegin checks the fields, and starts recording if the first step is to be recorded.
 func (c *Trace) OnTrainBegin() error {
 	if c.Path == "" || c.First < 0 || c.Steps < 0 || c.Process < 0 {
 		return fmt.Errorf("Trace: received Path %q, First %d, Steps %d, Process %d; expected a file to write and no negative numbers", c.Path, c.First, c.Steps, c.Process)
@@ -61,7 +61,7 @@ func (c *Trace) OnTrainBegin() error {
 	return c.begin()
 }
 
-// begin starts to record where the next step is the first.
+// begin starts recording if the next step is the first to record.
 func (c *Trace) begin() error {
 	if c.recorder != nil || c.done || c.step < c.First {
 		return nil
@@ -77,7 +77,7 @@ func (c *Trace) begin() error {
 	return nil
 }
 
-// OnTrainBatchBegin notes the batch.
+// OnTrainBatchBegin records the batch.
 func (c *Trace) OnTrainBatchBegin(batch int) error {
 	c.batch = batch
 	return nil

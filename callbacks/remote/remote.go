@@ -1,5 +1,5 @@
-// Package remote sends the requests of [callbacks.RemoteMonitor]. Import it for its side effect; programs that do not
-// import it save the megabyte of an HTTP client:
+// Package remote sends the requests of [callbacks.RemoteMonitor]. Import it for its side effect. Programs that do not
+// import it are about a megabyte smaller, because they need no HTTP client:
 //
 //	import _ "github.com/gokeras/gokeras/callbacks/remote"
 package remote
@@ -23,7 +23,7 @@ func send(r httppost.Request) error {
 	for name, value := range r.Headers {
 		request.Header.Set(name, value)
 	}
-	// A transport of its own, without connections kept open, leaves nothing behind.
+	// A separate transport without keep-alive leaves no open connections behind.
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	response, err := (&http.Client{Transport: transport, Timeout: r.Timeout}).Do(request)
 	if err != nil {
