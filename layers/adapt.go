@@ -15,13 +15,13 @@ type NumberAdapter interface {
 	AdaptBatches(batches iter.Seq2[kernels.Array, error]) error
 }
 
-// TextAdapter is a [NumberAdapter] of strings: StringLookup, TextVectorization.
+// TextAdapter is a [NumberAdapter] for strings: StringLookup, TextVectorization.
 type TextAdapter interface {
 	Layer
 	AdaptBatches(batches iter.Seq2[HostArray, error]) error
 }
 
-// each gives the batches of a list one by one.
+// each yields the batches of a list one by one.
 func each[T any](batches []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, b := range batches {

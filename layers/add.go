@@ -5,8 +5,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 // Add adds its inputs: y = x₁ + x₂ + …
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
-// batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have
-// one.
+// batch. Output shape: the shape that they broadcast to. If all inputs have a mask, the result's mask is true where any
+// of them is.
 type Add struct {
 	Base
 
@@ -20,15 +20,14 @@ func (l *Add) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{fold(c, in, ops.Add)}
 }
 
-// ComputeMask returns the steps that count in any input, if all have a mask.
+// ComputeMask returns the steps that count in any input, or no mask if an input has none.
 func (l *Add) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor { return anyMask(inputs) }
 
 // Multiply multiplies its inputs: y = x₁ · x₂ · …
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
-// batch. Output shape: the shape that they broadcast to. Masked steps of an input count as 1; where all inputs are
-// masked the result is
-// 0. The result's mask is true where any input's is, if all have one.
+// batch. Output shape: the shape that they broadcast to. Masked steps of an input count as 1. Where all inputs are
+// masked, the result is 0. If all inputs have a mask, the result's mask is true where any of them is.
 type Multiply struct {
 	Base
 
@@ -42,7 +41,7 @@ func (l *Multiply) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{multiplyMasked(c, in)}
 }
 
-// ComputeMask returns the steps that count in any input, if all have a mask.
+// ComputeMask returns the steps that count in any input, or no mask if an input has none.
 func (l *Multiply) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
 	return anyMask(inputs)
 }
@@ -50,8 +49,8 @@ func (l *Multiply) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tenso
 // Average takes the mean of its inputs: y = (x₁ + x₂ + …) / n.
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
-// batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have
-// one.
+// batch. Output shape: the shape that they broadcast to. If all inputs have a mask, the result's mask is true where any
+// of them is.
 type Average struct {
 	Base
 
@@ -65,16 +64,16 @@ func (l *Average) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.DivideScalar(fold(c, in, ops.Add), float64(len(in)))}
 }
 
-// ComputeMask returns the steps that count in any input, if all have a mask.
+// ComputeMask returns the steps that count in any input, or no mask if an input has none.
 func (l *Average) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
 	return anyMask(inputs)
 }
 
-// Maximum takes the largest of its inputs, element by element: y = max(x₁, x₂, …).
+// Maximum takes the largest of its inputs element by element: y = max(x₁, x₂, …).
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
-// batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The
-// result's mask is true where any input's is, if all have one.
+// batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. If
+// all inputs have a mask, the result's mask is true where any of them is.
 type Maximum struct {
 	Base
 
@@ -88,16 +87,16 @@ func (l *Maximum) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{foldMasked(c, in, ops.Maximum)}
 }
 
-// ComputeMask returns the steps that count in any input, if all have a mask.
+// ComputeMask returns the steps that count in any input, or no mask if an input has none.
 func (l *Maximum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
 	return anyMask(inputs)
 }
 
-// Minimum takes the smallest of its inputs, element by element: y = min(x₁, x₂, …).
+// Minimum takes the smallest of its inputs element by element: y = min(x₁, x₂, …).
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
-// batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The
-// result's mask is true where any input's is, if all have one.
+// batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. If
+// all inputs have a mask, the result's mask is true where any of them is.
 type Minimum struct {
 	Base
 
@@ -111,7 +110,7 @@ func (l *Minimum) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{foldMasked(c, in, ops.Minimum)}
 }
 
-// ComputeMask returns the steps that count in any input, if all have a mask.
+// ComputeMask returns the steps that count in any input, or no mask if an input has none.
 func (l *Minimum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
 	return anyMask(inputs)
 }
@@ -119,7 +118,7 @@ func (l *Minimum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 // Subtract subtracts its second input from the first: y = x₁ - x₂.
 //
 // Input shapes: two that broadcast to each other, with equal batch sizes. Output shape: the shape that they broadcast
-// to. The result's mask is true where either input's is, if both have one.
+// to. If both inputs have a mask, the result's mask is true where either of them is.
 type Subtract struct {
 	Base
 
@@ -136,7 +135,7 @@ func (l *Subtract) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{fold(c, in, ops.Subtract)}
 }
 
-// ComputeMask returns the steps that count in any input, if all have a mask.
+// ComputeMask returns the steps that count in any input, or no mask if an input has none.
 func (l *Subtract) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
 	return anyMask(inputs)
 }

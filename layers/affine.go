@@ -10,7 +10,7 @@ import (
 // affine is the learned scale gamma and offset beta of a normalization layer; either may be missing.
 type affine struct{ gamma, beta *distribute.Variable }
 
-// affineFields are the fields of the layers that have them.
+// affineFields holds the fields of the layers that have gamma and beta.
 type affineFields struct {
 	NoScale, NoCenter                 bool
 	GammaInitializer, BetaInitializer any
@@ -29,7 +29,7 @@ func (a *affine) buildAffine(b *Builder, shape ir.Shape, f affineFields) {
 	}
 }
 
-// affineWeights reads gamma and beta in the type of x, in full precision; nil where there is none.
+// affineWeights reads gamma and beta in the type of x, in full precision; nil if there is none.
 func (a *affine) affineWeights(c *Context, x *ops.Tensor) (gamma, beta *ops.Tensor) {
 	if a.gamma != nil {
 		gamma = ops.Cast(c.Read(a.gamma), x.DType())
@@ -40,7 +40,7 @@ func (a *affine) affineWeights(c *Context, x *ops.Tensor) (gamma, beta *ops.Tens
 	return gamma, beta
 }
 
-// orFull returns t, or a vector of the given length and value for nil.
+// orFull returns t, or a vector of the given length and value if t is nil.
 func orFull(t, x *ops.Tensor, value float64, length int) *ops.Tensor {
 	if t == nil {
 		return ops.Full(x, x.DType(), value, length)

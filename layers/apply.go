@@ -14,11 +14,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Unknown is the length of an axis that is known only at run time, as None in Keras. Axis 0, the batch, usually is.
+// Unknown is the length of an axis that is known only at run time, like None in Keras. It is usually that of axis 0,
+// the batch.
 const Unknown = -1
 
-// KerasTensor stands for the result of a layer in a Functional model that is being described. It has a shape and
-// remembers the call that makes it. An error is carried along and reported by keras.NewFunctional.
+// KerasTensor stands for the result of a layer while a Functional model is described. It has a shape and records the
+// call that makes it. It also carries errors, which keras.NewFunctional reports.
 type KerasTensor struct {
 	shape ir.Shape
 	dtype ir.DType
@@ -54,10 +55,10 @@ func NewInput(name string, dtype ir.DType, shape ...int) *KerasTensor {
 	return t
 }
 
-// Failed returns a tensor that stands for an error, which is reported when a model is created from it.
+// Failed returns a tensor that carries an error, which is reported when a model is created from it.
 func Failed(err error) *KerasTensor { return &KerasTensor{err: err} }
 
-// Shape returns the length of each axis, with Unknown where it is open.
+// Shape returns the length of each axis, or Unknown for open axes.
 func (t *KerasTensor) Shape() ir.Shape { return t.shape }
 
 // DType returns the element type.
@@ -69,10 +70,10 @@ func (t *KerasTensor) Node() (*Node, int) { return t.node, t.index }
 // Name returns the name of an input; "" for other tensors.
 func (t *KerasTensor) Name() string { return t.name }
 
-// SetName names an input that has none.
+// SetName names an input that has no name.
 func (t *KerasTensor) SetName(name string) { t.name = name }
 
-// Err returns the error that occurred on the way to this tensor, or nil.
+// Err returns the error that occurred while this tensor was described, or nil.
 func (t *KerasTensor) Err() error {
 	if t == nil {
 		return fmt.Errorf("layers: a tensor of the model is nil")
@@ -107,8 +108,8 @@ func ShapeString(s ir.Shape) string {
 // its weights.
 func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, inputs...)[0] }
 
-// ApplyAll is Apply for layers with several results. After an error the list is longer than any layer's, so that
-// picking a result does not fail before the error is reported.
+// ApplyAll is Apply for layers with several results. After an error the list is longer than that of any layer, so that
+// indexing it does not panic before the error is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	if a, order, ok := dictOfImages(l, inputs); ok {
 		return inOrder(ApplyArguments(l, a), order)
@@ -120,7 +121,7 @@ func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	return record(n)
 }
 
-// record works out the results of a call.
+// record determines the results of a call.
 func record(n *Node) []*KerasTensor {
 	for i, in := range n.Inputs {
 		if in == nil {
@@ -175,7 +176,7 @@ func record(n *Node) []*KerasTensor {
 	return n.Outputs
 }
 
-// stagedTypes are the types of what the program of a model takes that begins on the host.
+// stagedTypes returns the types of the inputs of a model's program if the model begins on the host.
 func (n *Node) stagedTypes() (fed []ir.Type, staged bool, err error) {
 	s, ok := n.Layer.(Staged)
 	if !ok || IsNil(n.Layer) {
@@ -195,7 +196,7 @@ func (n *Node) stagedTypes() (fed []ir.Type, staged bool, err error) {
 //go:noinline
 func failedAll(err error) []*KerasTensor { return slices.Repeat([]*KerasTensor{Failed(err)}, 16) }
 
-// describe names the kind of a layer, which may be nil.
+// describe returns the kind of a layer, which may be nil.
 func describe(l Layer) string {
 	if IsNil(l) {
 		return "a nil layer"
@@ -203,14 +204,14 @@ func describe(l Layer) string {
 	return config.A(ClassName(l))
 }
 
-// InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an
-// error the inner layers that it has begun to build are left unbuilt.
+// InferTypes returns the types of a layer's results for inputs with open axes, and builds the layer in the process.
+// After an error, inner layers that were being built are unbuilt again.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
 	types, _, err := inferTypes(l, inputs, nil, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(l, c, in...) })
 	return types, err
 }
 
-// inferTypes also takes the types of the inputs' masks, if they have some, and returns those of the results'.
+// inferTypes also takes the types of the inputs' masks, if they have any, and returns those of the results' masks.
 func inferTypes(l Layer, inputs, masks []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (types, made []ir.Type, err error) {
 	if IsNil(l) {
 		return nil, nil, errNilLayer
@@ -230,8 +231,8 @@ func inferTypes(l Layer, inputs, masks []ir.Type, invoke func(*Context, []*ops.T
 	return types, made, err
 }
 
-// traceTypes traces a layer once. Open axes are sizes of names: the batch, which all inputs share, and one for each
-// other axis.
+// traceTypes traces a layer once. Open axes are named sizes: one for the batch, which all inputs share, and one for
+// each other axis.
 func traceTypes(inputs, masks []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out, made []ir.Type, err error) {
 	defer ops.Catch(&err)
 	types := SymbolicTypes(inputs)
@@ -259,7 +260,7 @@ func traceTypes(inputs, masks []ir.Type, invoke func(*Context, []*ops.Tensor) []
 	return openTypes(outputTypes(results)), made, nil
 }
 
-// maskShape is the shape of the mask of input i: its open axes have the lengths of those of the input.
+// maskShape returns the shape of the mask of input i. Its open axes have the lengths of the input's open axes.
 func maskShape(mask, of ir.Shape, i int) ir.Shape {
 	s := mask.Clone()
 	for j, d := range s {
@@ -276,7 +277,8 @@ func maskShape(mask, of ir.Shape, i int) ir.Shape {
 	return s
 }
 
-// catchOpenMemory reports memory of an open length that a layer asks for, which the runtime refuses.
+// catchOpenMemory turns the runtime's panic about memory of an open length, which a layer tried to allocate, into an
+// error.
 func catchOpenMemory(types []ir.Type) {
 	switch r := recover().(type) {
 	case nil:
@@ -312,7 +314,7 @@ func SymbolicTypes(types []ir.Type) []ir.Type {
 	return out
 }
 
-// openTypes is the way back: what is no constant is Unknown.
+// openTypes is the inverse: sizes that are not constant become Unknown.
 func openTypes(types []ir.Type) []ir.Type {
 	out := make([]ir.Type, len(types))
 	for i, t := range types {

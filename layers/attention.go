@@ -12,15 +12,15 @@ import (
 //	scores = scale·query·keyᵀ                       (ScoreMode "dot")
 //	scores = w·Σ tanh(scale·(query + key))          (ScoreMode "concat"; the sum runs over the features)
 //
-// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value if
-// omitted). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S), after
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; defaults to the
+// value). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S), after
 // Dropout in training.
 //
-// The mask of the value hides positions: 1e9 is subtracted from their scores (65504 in float16), so if all are hidden
-// the scores still differ as before, up to the precision of the type. The mask of the query sets results to 0 and is
-// passed on. Weights: scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of
-// keras.layers.Attention. Source: Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine
-// Translation", EMNLP 2015.
+// The mask of the value hides positions: 1e9 is subtracted from their scores (65504 in float16), so if all positions
+// are hidden, the scores still differ as before, up to the precision of the type. The mask of the query sets results to
+// 0 and is passed on. Weights: scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are
+// those of keras.layers.Attention. Source: Luong, Pham, Manning, "Effective Approaches to Attention-based Neural
+// Machine Translation", EMNLP 2015.
 type Attention struct {
 	Base
 
@@ -147,7 +147,7 @@ func init() {
 	Register[AdditiveAttention]()
 }
 
-// plainAttention is what Attention and AdditiveAttention do with their scores (batch, T, S).
+// plainAttention computes the results of Attention and AdditiveAttention from their scores (batch, T, S).
 type plainAttention struct {
 	dropout        float64
 	seed           *int

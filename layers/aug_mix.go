@@ -8,19 +8,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// AugMix replaces, in training, images x by a mean of themselves and of several chains of steps applied to them.
+// AugMix replaces, in training, images x by a mean of themselves and of the results of several chains of steps.
 // Otherwise y = x.
 //
 //	y = cut(m·x + (1 - m)·Σ w[i]·chain[i](x))
 //
-// with the sum over NumChains chains, w of the symmetric Dirichlet distribution with parameter Alpha, and m of the beta
-// distribution with both parameters Alpha; both are the same for all images of a batch. cut clips numbers to
-// ValueRange. A chain is ChainDepth steps, one after the other, each drawn with equal chances from nothing and
-// [RandomShear], [RandomTranslation], [RandomRotation], [RandomPosterization], [Solarization], [AutoContrast],
-// [Equalization] and, unless NoColorOps is set, [RandomBrightness], [RandomColorDegeneration], [RandomContrast] and
-// [RandomSharpness]. All images of a batch get the same steps, with numbers of their own. Steps are drawn again for
-// each training step, and only those drawn are computed; Keras draws them when it traces the function that calls the
-// layer.
+// with the sum over NumChains chains, w drawn from the symmetric Dirichlet distribution with parameter Alpha, and m
+// from the beta distribution with both parameters Alpha. w and m are the same for all images of a batch. cut clips
+// numbers to ValueRange. A chain consists of ChainDepth successive steps. Each is drawn with equal probability from
+// doing nothing, [RandomShear], [RandomTranslation], [RandomRotation], [RandomPosterization], [Solarization],
+// [AutoContrast], [Equalization] and, unless NoColorOps is set, [RandomBrightness], [RandomColorDegeneration],
+// [RandomContrast] and [RandomSharpness]. All images of a batch get the same steps, but each with its own random
+// numbers. Steps are drawn again for each training step, and only those drawn are computed; Keras draws them when it
+// traces the function that calls the layer.
 //
 // Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits.
 //
@@ -61,7 +61,7 @@ func (l *AugMix) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	d := l.draw(c, x)
 	if t.Masks == nil {
-		// The numbers of a step are drawn where it is computed: most of the steps that could be are not.
+		// The numbers of a step are drawn where it is computed, because most of the possible steps are not computed.
 		t.Images = l.mixChains(x, d, func(_, _ int, s augmentationStep, x *ops.Tensor) drawn { return s.draw(c, x) })
 		return t.tensors()
 	}
@@ -71,7 +71,7 @@ func (l *AugMix) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return t.tensors()
 }
 
-// drawSteps draws the numbers of every step that could be, with the names that transform takes.
+// drawSteps draws the numbers of every possible step, under the names that transform expects.
 func (l *AugMix) drawSteps(c *Context, x *ops.Tensor, d drawn) {
 	chains, depth := l.sizes()
 	for i := range chains {
@@ -85,8 +85,8 @@ func (l *AugMix) drawSteps(c *Context, x *ops.Tensor, d drawn) {
 	}
 }
 
-// mixMasks is the mean of masks that transform makes of images: those that steps of the chains have moved. They are of
-// a float type.
+// mixMasks returns the mean of masks, which have a float type, as transform does for images: the steps of the chains
+// move them.
 func (l *AugMix) mixMasks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
 	return l.meanOfChains(masks, d, func(i, k int, s augmentationStep, before *ops.Tensor) *ops.Tensor {
 		return s.masks(before, x, d.of(fmt.Sprintf("%d/%d/%s", i, k, s.name)))
@@ -100,7 +100,7 @@ func (l *AugMix) factor() []float64 {
 	return l.Factor
 }
 
-// sizes are the number of chains and their depth.
+// sizes returns the number of chains and their depth.
 func (l *AugMix) sizes() (chains, depth int) {
 	chains, depth = l.NumChains, l.ChainDepth
 	if chains == 0 {
@@ -112,7 +112,7 @@ func (l *AugMix) sizes() (chains, depth int) {
 	return chains, depth
 }
 
-// steps are what is chosen from besides nothing, in Keras's order.
+// steps lists the steps to choose from, besides doing nothing, in Keras's order.
 func (l *AugMix) steps() []augmentationStep {
 	low, high := spread(l.factor(), 0)
 	o := stepOptions{low, high, l.ValueRange, l.Interpolation, l.Seed, l.DataFormat}
@@ -148,15 +148,15 @@ func (l *AugMix) draw(c *Context, _ *ops.Tensor) drawn {
 	}
 }
 
-// transform takes the numbers of steps from among the given ones: those of step k of chain i begin with "i/k/",
-// followed by its name.
+// transform takes the numbers of the steps from the given ones. The names of those of step k of chain i begin with
+// "i/k/" and the step's name.
 func (l *AugMix) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return l.mixChains(x, d, func(i, k int, s augmentationStep, _ *ops.Tensor) drawn {
 		return d.of(fmt.Sprintf("%d/%d/%s", i, k, s.name))
 	})
 }
 
-// mixChains computes the layer; numbers returns those of a step, given its chain and its place there.
+// mixChains computes the layer. numbers returns the numbers of a step, given its chain and its index in the chain.
 func (l *AugMix) mixChains(x *ops.Tensor, d drawn, numbers func(chain, place int, s augmentationStep, x *ops.Tensor) drawn) *ops.Tensor {
 	low, high := valueRange(x.Graph(), l.ValueRange)
 	y := l.meanOfChains(x, d, func(i, k int, s augmentationStep, before *ops.Tensor) *ops.Tensor {
@@ -165,7 +165,7 @@ func (l *AugMix) mixChains(x *ops.Tensor, d drawn, numbers func(chain, place int
 	return ops.Clip(y, low, high)
 }
 
-// meanOfChains is the weighted mean of x and of what the chains make of it, by what apply does for a step.
+// meanOfChains returns the weighted mean of x and of the results of the chains, where apply computes a step.
 func (l *AugMix) meanOfChains(x *ops.Tensor, d drawn, apply func(chain, place int, s augmentationStep, before *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	chains, depth := l.sizes()
 	steps := l.steps()
@@ -192,7 +192,7 @@ func (l *AugMix) meanOfChains(x *ops.Tensor, d drawn, apply func(chain, place in
 	return ops.Add(ops.Multiply(share, x), ops.Multiply(ops.Subtract(ops.Scalar(share, 1), share), sum))
 }
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *AugMix) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }

@@ -18,7 +18,7 @@ type stepOfImages interface {
 	transform(x *ops.Tensor, d drawn) *ops.Tensor
 }
 
-// masks changes segmentation masks of images x, where the step does.
+// masks changes segmentation masks of images x, if the step does so.
 func (s augmentationStep) masks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
 	if changer, ok := s.stepOfImages.(maskChanger); ok {
 		return ops.Cast(changer.transformMasks(masks, x, d), masks.DType())
@@ -26,14 +26,14 @@ func (s augmentationStep) masks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
 	return masks
 }
 
-// contrastStep is AutoContrast as a step: it draws nothing.
+// contrastStep is AutoContrast as a step. It draws no numbers.
 type contrastStep struct{ AutoContrast }
 
 func (s *contrastStep) check(x *ops.Tensor)                          { needSize(x, 1, 1) }
 func (s *contrastStep) draw(*Context, *ops.Tensor) drawn             { return nil }
 func (s *contrastStep) transform(x *ops.Tensor, _ drawn) *ops.Tensor { return s.stretch(x) }
 
-// stepOptions are what all steps have in common.
+// stepOptions holds what all steps have in common.
 type stepOptions struct {
 	low, high     float64 // strength, from 0 to 1
 	valueRange    []float64
@@ -65,7 +65,7 @@ func (o stepOptions) colourSteps() []augmentationStep {
 	}
 }
 
-// valueSteps change the values of cells by their histogram and their bits.
+// valueSteps change the values of cells according to their histogram and their bits.
 func (o stepOptions) valueSteps() []augmentationStep {
 	f, bits := []float64{o.low, o.high}, max(1, int(8*o.high))
 	return []augmentationStep{
@@ -76,8 +76,8 @@ func (o stepOptions) valueSteps() []augmentationStep {
 	}
 }
 
-// amongSteps computes apply(k) for the k that index, an integer from 0 to below n, holds when the program runs, and
-// nothing for the others.
+// amongSteps computes apply(k) for the value k in [0, n) that index has when the program runs, and nothing for other
+// values.
 func amongSteps(index *ops.Tensor, n int, apply func(k int) *ops.Tensor) *ops.Tensor {
 	var half func(from, to int) *ops.Tensor
 	half = func(from, to int) *ops.Tensor {

@@ -8,8 +8,8 @@ import (
 //
 //	y = (x - min) / (max - min)
 //
-// as a share of ValueRange, with min and max over the cells of the channel, those of axes 1 and 2 as Keras has it. A
-// channel of one value stays as it is.
+// as a fraction of ValueRange, with min and max over the cells of the channel, which as in Keras are those on axes 1
+// and 2. A channel with a single value stays as it is.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

@@ -11,17 +11,17 @@ import (
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
-// In training mean and (biased) variance are those of the batch, over all axes but Axis, and the moving statistics
-// follow:
+// In training, mean and (biased) variance are those of the batch, over all axes but Axis, and the moving statistics are
+// updated:
 //
 //	moving = moving · Momentum + batch · (1 - Momentum)
 //
 // Otherwise, and when the layer is frozen, the moving statistics are used instead of the batch's. Masked steps do not
 // count in the statistics. Half precision is computed in float32.
 //
-// With several replicas each normalizes with the statistics of its own part of the batch, as in Keras, and the new
+// With several replicas, each one normalizes with the statistics of its own part of the batch, as in Keras, and the new
 // moving statistics are the mean over the replicas whose part is not empty. With Synchronized the statistics are those
-// of the global batch, each example counting once: N replicas compute what one does on the joined batch.
+// of the global batch, each example counting once: N replicas compute the same as one on the joined batch.
 //
 // Input shape: any; Output shape: that of the input. A mask passes through. Weights: gamma, beta, moving_mean,
 // moving_variance (channels), the latter two not trained; with Renorm also moving_stddev, renorm_mean, renorm_stddev.
@@ -98,7 +98,7 @@ func (l *BatchNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	var y *ops.Tensor
 	switch plain := mask == nil && !l.Renorm && (!l.Synchronized || c.NumReplicasInSync() == 1); {
 	case x.Shape().Size() == 0 && !(l.Synchronized && c.NumReplicasInSync() > 1):
-		// Nothing to normalize, but the weights stay part of the program, as on the other replicas.
+		// There is nothing to normalize, but the weights must be part of the program as on the other replicas.
 		mean, variance := l.moving(c, x)
 		y = normalize(x, mean, variance, gamma, beta, axis, epsilon)
 		l.update(c, nil, nil)

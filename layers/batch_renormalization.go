@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// checkClipping reports limits that make no sense.
+// checkClipping reports invalid limits.
 func (l *BatchNormalization) checkClipping(b *Builder) {
 	for key := range l.RenormClipping {
 		if !slices.Contains([]string{"rmin", "rmax", "dmax"}, key) {
@@ -23,8 +23,8 @@ func (l *BatchNormalization) checkClipping(b *Builder) {
 	}
 }
 
-// renormalize replaces scale and offset by r·gamma and d·gamma + beta, where r and d lead from the batch's statistics
-// to the moving ones and count as constants.
+// renormalize replaces scale and offset by r·gamma and d·gamma + beta, where r and d convert the batch's statistics to
+// the moving ones and are treated as constants.
 func (l *BatchNormalization) renormalize(c *Context, mean, variance, gamma, beta *ops.Tensor, epsilon float64) (scale, offset *ops.Tensor) {
 	dtype := mean.DType()
 	slow := ops.MaximumScalar(ops.Cast(c.Read(l.renormStddev), dtype), math.Sqrt(epsilon))
@@ -49,7 +49,7 @@ func (l *BatchNormalization) renormalize(c *Context, mean, variance, gamma, beta
 	return scale, offset
 }
 
-// rootInitializer starts a standard deviation at the root of what the variance starts at.
+// rootInitializer initializes a standard deviation with the square root of the variance's initial value.
 type rootInitializer struct{ variance distribute.Initializer }
 
 // Initialize writes the roots.

@@ -35,7 +35,8 @@ func (l *BatchNormalization) moments(c *Context, x, mask *ops.Tensor, axis int) 
 	return mean, variance
 }
 
-// withRows takes the rows that are no examples out of a mask for x (batch, ..., channels); see distribute.Replica.Rows.
+// withRows removes the rows that are not examples from a mask for x (batch, ..., channels); see
+// distribute.Replica.Rows.
 func withRows(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	rows := c.Rows()
 	if rows == nil {
@@ -67,8 +68,8 @@ func onlyKept(x, kept *ops.Tensor) *ops.Tensor {
 //
 //	mean = Σ n·m / Σ n        variance = (Σ s + Σ n·(m - mean)²) / Σ n
 //
-// (Chan et al., "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979), which unlike the
-// difference of E[x²] and mean² does not cancel. One gather carries all three.
+// (Chan et al., "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979), which, unlike the
+// difference of E[x²] and mean², does not suffer from cancellation. A single gather exchanges n, m and s.
 func jointMoments(c *Context, x *ops.Tensor, sum func(*ops.Tensor) *ops.Tensor, count *ops.Tensor, axis int) (mean, variance *ops.Tensor) {
 	local := ops.Divide(sum(x), ops.MaximumScalar(count, 1))
 	deviation := sum(ops.Square(ops.Subtract(x, along(local, x, axis))))
@@ -91,7 +92,7 @@ func othersThan(axis, rank int) []int {
 	return axes
 }
 
-// update moves the moving statistics towards the batch's; nil stands for an empty local batch.
+// update moves the moving statistics towards those of the batch; nil stands for an empty local batch.
 func (l *BatchNormalization) update(c *Context, mean, variance *ops.Tensor) {
 	vars, news := []*distribute.Variable{l.movingMean, l.movingVariance}, []*ops.Tensor{nil, nil}
 	if l.Renorm {

@@ -11,15 +11,15 @@ import (
 
 // Bidirectional runs a recurrent layer over a sequence in both directions and merges the results.
 //
-// Inputs: x (batch, steps, features), optionally initial states, the forward ones and then the backward ones, and last
+// Inputs: x (batch, steps, features), optionally initial states (the forward ones, then the backward ones), and last
 // optionally a bool mask (batch, steps). Results: the merged result, or with MergeMode "none" the forward and the
 // backward one; with ReturnState of the layer the last forward states and then the backward ones. Results with all
 // steps are in the order of the input.
 //
-// Layer becomes the forward layer, named "forward_" and its name. The backward layer is a copy of its configuration
-// that runs backwards, unless given. In results with all steps masked steps are zero, whatever ZeroOutputForMask of the
-// layers says. Behaviour is that of keras.layers.Bidirectional. Source: Schuster, Paliwal, "Bidirectional Recurrent
-// Neural Networks", 1997.
+// Layer becomes the forward layer, and its name is prefixed with "forward_". Unless a backward layer is given, it is
+// made from a copy of Layer's configuration that runs backwards. In results with all steps, masked steps are zero,
+// whatever the layers' ZeroOutputForMask says. Behaviour is that of keras.layers.Bidirectional. Source: Schuster,
+// Paliwal, "Bidirectional Recurrent Neural Networks", 1997.
 type Bidirectional struct {
 	Base
 
@@ -191,7 +191,7 @@ func (l *Bidirectional) MigrateConfig(keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// adjustConfig writes the merge mode null and the backward layer that was made.
+// adjustConfig writes the merge mode null and the backward layer that Build made.
 func (l *Bidirectional) adjustConfig(c map[string]any) error {
 	if l.MergeMode == "none" {
 		c["merge_mode"] = nil

@@ -107,8 +107,8 @@ func (b *Builder) SetActivityRegularizer(regularizer any) {
 }
 
 // Adopt tells the layer that it consists of the given layers, for sub-layers that are created in Build and not held in
-// exported fields. Their weights are trained and saved with the layer's own: in Keras's files as the list "adopted" in
-// the order of adoption, or under the names that the layer gives them as an [AttributeNamer].
+// exported fields. Their weights are trained and saved with the layer's own. Keras's files hold them as the list
+// "adopted", in the order of adoption, or under the names that the layer gives them as an [AttributeNamer].
 func (b *Builder) Adopt(members ...Layer) {
 	for _, m := range members {
 		attach(m).parent = b.base
@@ -119,7 +119,7 @@ func (b *Builder) Adopt(members ...Layer) {
 	}
 }
 
-// tellApart numbers a member whose name, or class, another member has: variables of equal path would begin with equal
+// tellApart numbers members with the same name or class, because variables with equal paths would get equal initial
 // values.
 func (b *Builder) tellApart(m Layer) { tellApart(b.base.sublayers, m) }
 
@@ -134,9 +134,9 @@ func tellApart(members []Layer, m Layer) {
 	}
 }
 
-// TellApart numbers those layers inside root that have the name of one before them: name_1, name_2, ... Keras lets the
+// TellApart numbers the layers inside root whose name an earlier one already has: name_1, name_2, ... Keras lets the
 // attributes of a user's own model have equal names, because its files know them by their attributes; here names are
-// part of the paths of variables too.
+// also part of the paths of variables.
 func TellApart(root Layer) {
 	if IsNil(root) {
 		return
@@ -149,8 +149,8 @@ func TellApart(root Layer) {
 	}
 }
 
-// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet. One that
-// is neither in an exported field nor adopted is adopted.
+// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet. A layer
+// that is neither in an exported field nor adopted yet is adopted.
 func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
 	m := attach(l)
 	if !m.insideOf(b.base) {
@@ -241,7 +241,7 @@ func (m *Base) insideOf(b *Base) (found bool) {
 // order. Maps are visited in the order of their keys.
 func LayersIn(v reflect.Value) []Layer { return finder{}.search(v) }
 
-// finder remembers what it has followed, so that it does not go round in circles.
+// finder records what it has followed, so that cycles end.
 type finder map[followed]bool
 
 type followed struct {
@@ -249,7 +249,7 @@ type followed struct {
 	kind reflect.Type
 }
 
-// again reports whether the finder has been at a pointer, slice or map before.
+// again reports whether the finder has visited a pointer, slice or map before.
 func (f finder) again(v reflect.Value) bool {
 	at := followed{v.UnsafePointer(), v.Type()}
 	seen := f[at]
@@ -274,13 +274,13 @@ func (f finder) visit(v reflect.Value) []Layer {
 	return f.search(v)
 }
 
-// visible reports whether layers are looked for in a field: in exported ones, and in embedded structs whose type is not
-// exported, whose exported fields are those of the struct around them.
+// visible reports whether a field is searched for layers. Exported fields are, and so are embedded structs of
+// unexported types, because their exported fields are promoted to the outer struct.
 func visible(f reflect.StructField) bool {
 	return f.Type != reflect.TypeFor[Base]() && (f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct)
 }
 
-// search looks at the fields or elements of v.
+// search visits the fields or elements of v.
 func (f finder) search(v reflect.Value) (out []Layer) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -321,7 +321,7 @@ func (f finder) search(v reflect.Value) (out []Layer) {
 	return out
 }
 
-// mayHoldLayers leaves large arrays of numbers alone.
+// mayHoldLayers excludes large arrays of numbers.
 func mayHoldLayers(t reflect.Type, depth int) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Pointer:
@@ -343,7 +343,7 @@ func compareKeys(a, b reflect.Value) int {
 	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }
 
-// ClassName returns the Keras class name of a layer: its Go type name, or what its ClassName method says.
+// ClassName returns the Keras class name of a layer: the result of its ClassName method, or else its Go type name.
 func ClassName(l Layer) string {
 	if n, ok := l.(interface{ ClassName() string }); ok {
 		return n.ClassName()
@@ -372,9 +372,8 @@ func SnakeCase(name string) string {
 	return strings.ToLower(afterLower.ReplaceAllString(name, "${1}_$2"))
 }
 
-// AssignNames gives every layer inside root that has no name one made from its class and a count: dense, dense_1, ...
-// The count runs in the order of first use, through the whole model. A name given twice among direct members is an
-// error.
+// AssignNames gives every unnamed layer inside root a name made from its class and a count: dense, dense_1, ... The
+// count runs in the order of first use, through the whole model. A name given twice among direct members is an error.
 func AssignNames(root Layer) error {
 	if IsNil(root) {
 		return errNilLayer
@@ -428,8 +427,8 @@ func uniqueNames(root Layer) error {
 	return nil
 }
 
-// needBuilt fails where a layer, or nil for a member that Build makes, is not built. Every Forward that uses what Build
-// has made by other ways than the context needs it.
+// needBuilt fails if a layer is not built; nil stands for a member that Build makes. Every Forward that uses results of
+// Build other than through the context must call it.
 func needBuilt(c *Context, l Layer) *Base {
 	if !IsNil(l) {
 		if b := attach(l); b.built {

@@ -20,8 +20,8 @@ type Arguments struct {
 	Positional []any
 	Keywords   Keywords
 
-	// TrainingYields says that the argument "training" gives way to what the model is doing, as in calls that Keras 3
-	// has written: its Fit and Predict overrule what they say.
+	// TrainingYields says that what the model is doing overrides the argument "training". This is so for calls in files
+	// of Keras 3, whose fit and predict override the argument.
 	TrainingYields bool
 }
 
@@ -57,7 +57,7 @@ func tensorsIn(out []*KerasTensor, v any) []*KerasTensor {
 	return out
 }
 
-// variedCaller is implemented by layers that compute different things in different calls, by arguments that are not
+// variedCaller is implemented by layers whose calls compute different things, depending on arguments that are not
 // tensors.
 type variedCaller interface {
 	// argumentsOfCalls names those arguments.
@@ -109,16 +109,17 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 	return record(n)
 }
 
-// ApplyWith is [Apply] with arguments by name that Keras gives in the call. What all layers know is "training", which
-// says for this call, whatever the model is doing, whether the layer and those inside it are training: a base model
-// whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions, which drops other
-// numbers in each batch. What is a field of the layer here (use_causal_mask of attention) is set in it before its first
-// call and holds for all its calls. A name that the calls of the layer do not have is an error.
+// ApplyWith is [Apply] with arguments by name that Keras gives in the call. All layers accept "training", which says
+// for this call whether the layer and the layers inside it are training, whatever the model is doing. Use it for a base
+// model whose batch normalization keeps its statistics during fine-tuning, or for dropout in predictions, which drops
+// different numbers in each batch. Arguments that are fields of the layer here (use_causal_mask of attention) are set
+// before the layer's first call and hold for all its calls. An argument that calls of the layer do not have is an
+// error.
 //
 //	features := layers.ApplyWith(base, layers.Keywords{"training": false}, x) // base(x, training=False)
 //
-// That is what Keras documents, and Keras 2 did. In Keras 3 (3.15) fit and predict overrule it, so models in files that
-// it wrote do as they do there; those that this module wrote keep their word.
+// That is what Keras documents and what Keras 2 did. In Keras 3 (3.15), fit and predict override the argument, so
+// models from its files behave as they do there. In models from files of this module the argument holds.
 func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor {
 	if err := keywords.known(l); err != nil {
 		return Failed(fmt.Errorf("layers: the call of %s: %w", describe(l), err))
@@ -134,9 +135,9 @@ func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor 
 	return ApplyArguments(l, a)[0]
 }
 
-// asApplied brings the inputs of [Apply], which come in the order in which the layer takes them, to the arguments of
-// Keras's call: the states of a recurrent layer are one list there, the inputs of a model or of attention too, and
-// masks, which Apply does not take, come in between.
+// asApplied converts the inputs of [Apply], which are in the layer's order, to the arguments of Keras's call. There the
+// states of a recurrent layer are one list, as are the inputs of a model or of attention, and masks, which Apply does
+// not take, come in between.
 func asApplied(l Layer, keywords Keywords, inputs []*KerasTensor) (Arguments, error) {
 	var values []any
 	for _, t := range inputs {
@@ -181,7 +182,8 @@ func takesLists(l Layer, name string) bool {
 	return name == "initial_state" || name == "states"
 }
 
-// known refuses names that the calls of a layer do not have. Of files those that say false or nil are not looked at.
+// known refuses arguments that calls of a layer do not have. In files, such arguments are ignored if they are false or
+// nil.
 func (k Keywords) known(l Layer) error {
 	if _, isOperation := l.(*Operation); isOperation || IsNil(l) {
 		return nil
@@ -203,7 +205,7 @@ func (k Keywords) known(l Layer) error {
 	return nil
 }
 
-// trainingOf returns what the arguments of a call say about training; nil: nothing.
+// trainingOf returns what the arguments of a call say about training, or nil if they say nothing.
 func trainingOf(l Layer, a Arguments) (*bool, error) {
 	n, err := nameArguments(l, a)
 	if err != nil {
@@ -223,7 +225,7 @@ func trainingOf(l Layer, a Arguments) (*bool, error) {
 	}
 }
 
-// normal brings the values to the forms that Arguments names.
+// normal converts the values to the types that Arguments lists.
 func (a Arguments) normal() (Arguments, error) {
 	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: Keywords{}, TrainingYields: a.TrainingYields}
 	for i, v := range a.Positional {
@@ -241,7 +243,7 @@ func (a Arguments) normal() (Arguments, error) {
 	return out, nil
 }
 
-// converted has tensors in the place of arrays.
+// converted replaces arrays by tensors.
 func (a Arguments) converted() Arguments {
 	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: make(Keywords, len(a.Keywords)), TrainingYields: a.TrainingYields}
 	for i, v := range a.Positional {
@@ -273,8 +275,7 @@ func convertArrays(v any) any {
 	return v
 }
 
-// Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok reports whether they
-// were.
+// Arguments returns the arguments of the call if they were given in Keras's form; ok reports whether they were.
 func (n *Node) Arguments() (a Arguments, ok bool) {
 	if n.arguments == nil {
 		return Arguments{}, false
@@ -320,8 +321,8 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 	return invoke(n.Layer, c, inputs, h)
 }
 
-// InvokeOn calls the layer on the given tensors in place of the call's arguments: on what the host stage of a model has
-// made of them. What the call says about training holds.
+// InvokeOn calls the layer on the given tensors instead of the call's arguments: on the results of a model's host
+// stage. What the call says about training still holds.
 func (n *Node) InvokeOn(c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 	defer n.setTraining(c)()
 	return InvokeAll(n.Layer, c, inputs...)

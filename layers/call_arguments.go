@@ -23,8 +23,8 @@ func CallArguments(l Layer) map[string]any {
 	return out
 }
 
-// SetCallArgument sets the field that stands for an argument of the call in Keras. A value of another type, or a name
-// that the layer does not have, is an error.
+// SetCallArgument sets the field that stands for an argument of the call in Keras. A value of the wrong type or an
+// unknown name is an error.
 func SetCallArgument(l Layer, name string, value any) error {
 	if IsNil(l) {
 		return errNilLayer
@@ -69,8 +69,8 @@ func callFields(l Layer) []callField {
 	return out
 }
 
-// settle sets the fields of a layer that stand for arguments of its call and returns the other arguments. A layer that
-// was called before, with another value, would change what was described then.
+// settle sets the fields of a layer that stand for arguments of its call and returns the other arguments. If the layer
+// was called before with another value, that is an error, because it would change the earlier call.
 func (k Keywords) settle(l Layer) (Keywords, error) {
 	rest := maps.Clone(k)
 	for _, f := range callFields(l) {

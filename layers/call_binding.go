@@ -37,13 +37,13 @@ func (o Operand) DType() ir.DType {
 	return o.Constant.Type.DType
 }
 
-// again is the same tensor for another argument.
+// again returns the same tensor for another argument.
 func (o Operand) again(argument string) Operand {
 	o.Argument, o.repeated = argument, true
 	return o
 }
 
-// binding says what the tensors of a call are for.
+// binding assigns the tensors of a call to inputs and masks.
 type binding struct {
 	inputs []Operand  // handed to the layer, in its order
 	masks  []*Operand // one for each input, nil for none; or nil: those that came with the inputs
@@ -84,7 +84,7 @@ type dictTaker interface {
 	PickInputs(given map[string]any) (any, error)
 }
 
-// pick puts a list in the place of a dict of inputs.
+// pick replaces a dict of inputs by a list.
 func (n namedArguments) pick(l Layer) error {
 	taker, ok := l.(dictTaker)
 	if !ok {
@@ -103,8 +103,8 @@ func (n namedArguments) pick(l Layer) error {
 	return err
 }
 
-// inputNames are the names under which Keras hands tensors to calls that have no signature here, in the order in which
-// layers take them.
+// inputNames lists the names under which Keras passes tensors to calls that have no signature here, in the order in
+// which layers take them.
 var inputNames = []string{"inputs", "sequences", "sequence", "x", "data", "query", "value", "key", "attention_mask", "initial_state", "states"}
 
 func (b *binding) takeInputs(l Layer, n namedArguments) error {
@@ -138,7 +138,7 @@ func (b *binding) takeInputs(l Layer, n namedArguments) error {
 	return nil
 }
 
-// checkRoles brings the inputs of layers that tell them by place to that form, and refuses types that would be taken
+// checkRoles arranges the inputs of layers that tell them apart by position, and refuses types that would be mistaken
 // for something else.
 func checkRoles(l Layer, found map[string][]Operand) error {
 	switch l.(type) {
@@ -167,8 +167,8 @@ func checkRoles(l Layer, found map[string][]Operand) error {
 	return nil
 }
 
-// takeMasks finds the masks. Which one goes to which input is a matter of names: a "key_mask" goes to "key", and a
-// "mask" to all inputs.
+// takeMasks finds the masks. Names decide which input a mask belongs to: a "key_mask" belongs to "key", and a "mask" to
+// all inputs.
 func (b *binding) takeMasks(l Layer, n namedArguments) error {
 	for _, name := range slices.Sorted(maps.Keys(n.values)) {
 		v := n.values[name]
@@ -211,7 +211,7 @@ func (b *binding) takeMasks(l Layer, n namedArguments) error {
 	return nil
 }
 
-// maskOf puts a mask such as "value_mask" on the input that it is named after.
+// maskOf attaches a mask such as "value_mask" to the input that it is named after.
 func (b *binding) maskOf(l Layer, name string, list []*Operand) error {
 	of := name[:len(name)-len("_mask")]
 	at := slices.IndexFunc(b.inputs, func(o Operand) bool { return o.Argument == of })
@@ -278,7 +278,8 @@ func hasTensor(v any) bool {
 	return false
 }
 
-// operandsOf lists the tensors of an argument. Nested numbers alone are one constant: whole ones int32, others float32.
+// operandsOf lists the tensors of an argument. Nested lists of only numbers are one constant: int32 if all numbers are
+// whole, otherwise float32.
 func operandsOf(v any, name string) ([]Operand, error) {
 	switch v := v.(type) {
 	case nil:
@@ -317,7 +318,7 @@ func operandsOf(v any, name string) ([]Operand, error) {
 	return []Operand{{Constant: a, Argument: name}}, err
 }
 
-// constantOf makes an array of a number or of nested lists of numbers.
+// constantOf makes an array from a number or from nested lists of numbers.
 func constantOf(v any) (kernels.Array, error) {
 	shape, values, dtype, err := numbersIn(v)
 	if err != nil {
@@ -358,8 +359,8 @@ func numbersIn(v any) (shape ir.Shape, values []float64, dtype ir.DType, err err
 	return nil, nil, 0, fmt.Errorf("received %v (%T); expected a tensor, an array, or nested lists of numbers", v, v)
 }
 
-// tensors computes the inputs and, where the results do not go by the masks of the inputs, the inputs with the masks
-// that count for the results.
+// tensors computes the inputs and, if other masks than those of the inputs count for the results, the inputs with those
+// masks.
 //
 //go:noinline
 func (b *binding) tensors(c *Context, value func(*KerasTensor) *ops.Tensor) (inputs, speaking []*ops.Tensor) {
@@ -402,7 +403,7 @@ func (b *binding) tensors(c *Context, value func(*KerasTensor) *ops.Tensor) (inp
 	return inputs, original
 }
 
-// boolean makes a mask of numbers one of bools.
+// boolean converts a mask of numbers to bools.
 func (b *binding) boolean(mask *ops.Tensor) *ops.Tensor {
 	switch {
 	case mask.DType() == ir.Bool:
@@ -415,7 +416,7 @@ func (b *binding) boolean(mask *ops.Tensor) *ops.Tensor {
 	return ops.Cast(mask, ir.Bool)
 }
 
-// exactConstant is a constant with all bits of an array, also those of large integers.
+// exactConstant returns a constant with all bits of an array, even those of large integers.
 func exactConstant(c ops.Traced, a kernels.Array) *ops.Tensor {
 	values, d := a.Float64s(), a.Type.DType
 	x := ops.Constant(c, d, a.Type.Shape, values)
@@ -431,8 +432,8 @@ func exactConstant(c ops.Traced, a kernels.Array) *ops.Tensor {
 	return ops.BitwiseOr(ops.LeftShift(words(high), ops.Full(c, d, 32)), words(low))
 }
 
-// constantTensor makes a constant part of a program. While shapes are computed with other lengths of the batch than the
-// constant's, its first row stands for all where spread says so.
+// constantTensor makes a constant part of a program. While shapes are computed for batch lengths other than the
+// constant's, its first row stands for all rows if spread says so.
 func constantTensor(c ops.Traced, a kernels.Array, spread bool, batch *ops.Tensor) *ops.Tensor {
 	x := exactConstant(c, a)
 	if !spread || batch == nil || x.Rank() == 0 || x.Dim(0) < 2 { //dim:known a constant's

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// callSignatures are the parameters of the calls of Keras's layers, in order, where there are more than the inputs and
-// training. Arguments are recognized by these names, never by their appearance. A layer that is not among them takes
-// any number of inputs.
+// callSignatures lists the parameters of the calls of Keras's layers, in order, if there are others than the inputs and
+// training. Arguments are recognized by these names, never by their types. A layer that is not listed takes any number
+// of inputs.
 var callSignatures = map[string]string{
 	"AdditiveAttention":      "inputs mask training return_attention_scores use_causal_mask",
 	"Attention":              "inputs mask training return_attention_scores use_causal_mask",
@@ -36,11 +36,11 @@ var callSignatures = map[string]string{
 	"TimeDistributed":        "inputs training mask",
 }
 
-// modelSignature is that of models inside models.
+// modelSignature is the signature of models inside models.
 const modelSignature = "inputs training mask"
 
-// CallParameters returns the names of the arguments of a layer's call in Keras, in the order in which they are given by
-// position; nil for layers that take inputs and nothing else.
+// CallParameters returns the names of the arguments of a layer's call in Keras, in positional order; nil for layers
+// that take only inputs.
 func CallParameters(l Layer) []string {
 	if _, ok := l.(Container); ok {
 		return strings.Fields(modelSignature)
@@ -56,16 +56,17 @@ func isMaskName(name string) bool {
 	return name == "mask" || strings.HasSuffix(name, "_mask") && name != "attention_mask" && name != "use_causal_mask"
 }
 
-// callerDecides are arguments of calls in Keras that are no setting of the layer here: of training see [ApplyWith].
+// callerDecides lists arguments of calls in Keras that are not settings of the layer here. For training see
+// [ApplyWith].
 var callerDecides = []string{"training", "name"}
 
-// namedArguments are the arguments of a call by name, those of layers without a signature as "inputs".
+// namedArguments returns the arguments of a call by name. For layers without a signature they are named "inputs".
 type namedArguments struct {
 	values     map[string]any
 	positional []string // names of those that were given by position
 }
 
-// nameArguments puts names on the arguments of a call.
+// nameArguments assigns names to the arguments of a call.
 func nameArguments(l Layer, a Arguments) (namedArguments, error) {
 	n := namedArguments{values: map[string]any{}}
 	params := CallParameters(l)
@@ -92,7 +93,7 @@ func nameArguments(l Layer, a Arguments) (namedArguments, error) {
 	return n, nil
 }
 
-// literals checks the arguments that are no tensors: what a call of this layer does not know must not be lost.
+// literals checks the arguments that are not tensors, so that none that calls of this layer do not know is lost.
 func (n namedArguments) literals(l Layer) error {
 	known := CallArguments(l)
 	for _, name := range slices.Sorted(maps.Keys(n.values)) {
@@ -111,7 +112,8 @@ func (n namedArguments) literals(l Layer) error {
 	return nil
 }
 
-// sameSetting compares what a call says with what the layer knows; a number stands for a truth value, as in Python.
+// sameSetting compares the value in a call with the layer's setting. As in Python, a number can stand for a truth
+// value.
 func sameSetting(known, v any) bool {
 	truth, _ := known.(bool)
 	if _, ok := known.(bool); ok || known == nil {

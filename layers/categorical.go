@@ -23,7 +23,7 @@ const (
 //	multi_hot  (batch, samples, ...) becomes (batch, ..., depth): one where a number occurs
 //	count      the same with how often it occurs, or with the sum of its weights
 //
-// Numbers outside [0, depth) are left out. The two last modes reduce axis 1, or axis 0 of a vector, as Keras does.
+// Numbers outside [0, depth) are left out. The last two modes reduce axis 1, or axis 0 of a vector, as Keras does.
 func encodeCategories(x, weights *ops.Tensor, mode OutputMode, depth int, dtype ir.DType) *ops.Tensor {
 	if x.Rank() == 0 {
 		x = ops.ExpandDims(x, 0)
@@ -61,7 +61,7 @@ func outputMode(mode, def OutputMode) OutputMode {
 	return mode
 }
 
-// wholeNumbers casts numbers given as floats or bools to integers, towards zero.
+// wholeNumbers casts floats and bools to integers, rounding towards zero.
 func wholeNumbers(x *ops.Tensor) *ops.Tensor {
 	if x.DType().IsInteger() {
 		return x

@@ -55,7 +55,7 @@ func (l *CategoryEncoding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // keepsInputType: numbers given as floats must not lose digits before they are truncated to integers.
 func (l *CategoryEncoding) keepsInputType() {}
 
-// IgnoredConfig adds the switch for sparse results, which do not exist here.
+// IgnoredConfig adds the option for sparse results, which do not exist here.
 func (l *CategoryEncoding) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse")
 }

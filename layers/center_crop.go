@@ -12,8 +12,8 @@ import (
 //
 //	y[i, j] = x[i + (height-Height)/2, j + (width-Width)/2]     rounded down
 //
-// From images that are too low or too narrow it takes the largest crop with this aspect ratio and resizes it
-// bilinearly, like [Resizing].
+// If an image is too low or too narrow, it takes the largest crop with this aspect ratio and resizes it bilinearly,
+// like [Resizing].
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: the same with Height and Width, in the compute type. A mask does not

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Convolutions are computed with the channels last. Bringing the input into that order and the result back often takes
-// longer than the products: where windows with strides or distances leave most of the input out, what no window meets
-// is cut out before, and windows of one, which are products of matrices, leave the channels where they are.
+// Convolutions are computed with the channels last. Transposing the input to that order and the result back often takes
+// longer than the products. So if strides or dilations skip most of the input, the cells that no window reads are cut
+// out first, and windows of one cell, which are matrix products, leave the channels where they are.
 
 // convolved is the result of a convolution, (batch, channels, spatial...) or (batch, spatial..., channels).
 type convolved struct {
@@ -20,8 +20,8 @@ type convolved struct {
 	biased  bool // the bias is part of it
 }
 
-// inFront convolves an input (batch, channels, spatial...) with a kernel; the options are what they would be with the
-// channels last. It may add the bias, which is nil if there is none.
+// inFront convolves an input (batch, channels, spatial...) with a kernel; the options are those for channels last. It
+// may add the bias, which is nil if there is none.
 func inFront(x, kernel, bias *ops.Tensor, o ops.ConvOptions) convolved {
 	window := kernel.Shape()[:kernel.Rank()-2]
 	x, o = seen(x, window, o)
@@ -31,10 +31,10 @@ func inFront(x, kernel, bias *ops.Tensor, o ops.ConvOptions) convolved {
 	return convolved{y: ops.Conv(toLast(x, true), kernel, o)}
 }
 
-// pointwise convolves with windows of one as products of the kernel with what there is of each channel, in each example
-// and group. Its result is nil for other windows and where a kernel has more numbers than the input and result of an
-// example, because each example gets its own. Where a group has more results than inputs, the bias is the weight of one
-// input more, which is 1 everywhere: that costs less than to go through the results once more.
+// pointwise computes convolutions with windows of one cell as products of the kernel and the channels of each example
+// and group. It returns nil for other windows, and if the kernel has more numbers than the input and result of an
+// example, because each example gets its own copy. If a group has more results than inputs, the bias becomes the weight
+// of an additional input that is 1 everywhere, which costs less than another pass over the results.
 //
 //dim:known what is computed with are weights and pixels that are known
 func pointwise(x, kernel, bias *ops.Tensor, o ops.ConvOptions) (r convolved) {
@@ -73,8 +73,8 @@ func all(list []int, f func(int) bool) bool {
 	return !slices.ContainsFunc(list, func(n int) bool { return !f(n) })
 }
 
-// seen cuts out of an input (batch, channels, spatial...) what a convolution with the given window and options meets,
-// where along an axis that is every second place or less, and returns the options for what is left.
+// seen keeps only the cells of an input (batch, channels, spatial...) that a convolution with the given window and
+// options reads, along axes where that is at most every second cell. It returns the options for the smaller input.
 //
 //dim:known windows are constants, and axes of open length are left as they are
 func seen(x *ops.Tensor, window []int, o ops.ConvOptions) (*ops.Tensor, ops.ConvOptions) {

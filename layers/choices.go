@@ -2,10 +2,11 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/boundingboxes"
 
-// Fields of which Keras takes one of a closed set have types of their own. Their values are Keras's words, in files
-// too; a field also takes the word itself, as in Padding: "same", and another word is an error when the layer is used.
+// Fields that take one of a fixed set of words in Keras have their own types. Their values are Keras's words, in files
+// too. A field can also be set to the word itself, as in Padding: "same". An unknown word is an error when the layer is
+// used.
 
-// Padding is what surrounds the input of windows. The zero value is Valid.
+// Padding says how the input is padded for windows. The zero value is Valid.
 type Padding string
 
 const (
@@ -22,8 +23,8 @@ const (
 	ChannelsFirst DataFormat = "channels_first" // (batch, channels, spatial...)
 )
 
-// Interpolation is how values between pixels are computed. The zero value is the default of each layer, which supports
-// some of them.
+// Interpolation says how values between pixels are computed. The zero value is each layer's default. Each layer
+// supports some of the values.
 type Interpolation string
 
 const (
@@ -34,8 +35,8 @@ const (
 	Lanczos5 Interpolation = "lanczos5"
 )
 
-// FillMode is how the outside of an image is filled. The zero value is the default of each layer, which supports some
-// of them.
+// FillMode says how the outside of an image is filled. The zero value is each layer's default. Each layer supports some
+// of the values.
 type FillMode string
 
 const (
@@ -46,11 +47,11 @@ const (
 	FillConstant FillMode = "constant" // FillValue
 )
 
-// BoundingBoxFormat is how the boxes of objects in images are written. The zero value means that images must not have
-// boxes.
+// BoundingBoxFormat is the format of the bounding boxes of objects in images. The zero value means that images must not
+// have boxes.
 type BoundingBoxFormat = boundingboxes.Format
 
-// MergeMode is how Bidirectional joins the results of its two directions. The zero value is MergeConcat.
+// MergeMode says how Bidirectional joins the results of its two directions. The zero value is MergeConcat.
 type MergeMode string
 
 const (

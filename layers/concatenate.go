@@ -9,7 +9,7 @@ import (
 // Concatenate joins its inputs along an axis.
 //
 // Input shapes: one or more that agree on all axes but Axis. Output shape: the same with the sum of the lengths on
-// Axis. Masks are joined too, an input without one counting as not masked; the result has none if no input has.
+// Axis. Masks are joined too; an input without a mask counts as unmasked. If no input has a mask, the result has none.
 type Concatenate struct {
 	Base
 

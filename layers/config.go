@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// classAliases are other names under which Keras exports a class, and the layers with which a FeatureSpace joins its
-// features and hands them on.
+// classAliases maps other names under which Keras exports a class, and the names of the layers with which a
+// FeatureSpace joins its features and passes them on.
 var classAliases = map[string]string{
 	"Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
 	"Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose", "Convolution3DTranspose": "Conv3DTranspose",
@@ -62,11 +62,11 @@ func fromObject(o config.Object, ignore ...string) (Layer, error) {
 	return l, nil
 }
 
-// commonKeys are in the configuration of every layer in a Keras file, and no business of the types of users.
+// commonKeys are in the configuration of every layer in a Keras file; custom types need not handle them.
 var commonKeys = []string{"name", "trainable", "dtype"}
 
-// decodeCustom reads the configuration of a layer from elsewhere. What all layers share goes to its Base where no field
-// is tagged for it, and to the fields Name, Frozen and DType that are there by convention.
+// decodeCustom reads the configuration of a custom layer. What all layers share goes to its Base unless a field is
+// tagged for it, and to the conventional fields Name, Frozen and DType.
 func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 	var missing []string
 	for _, key := range commonKeys {
@@ -126,7 +126,7 @@ func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 	return nil
 }
 
-// encodeCommon adds what all layers share to the configuration of a layer from elsewhere, as Keras's get_config does.
+// encodeCommon adds what all layers share to the configuration of a custom layer, as Keras's get_config does.
 func encodeCommon(l Layer, c map[string]any) {
 	b := l.base()
 	for _, key := range commonKeys {
@@ -144,7 +144,7 @@ func encodeCommon(l Layer, c map[string]any) {
 	}
 }
 
-// ToObject returns the object that stands for a layer in a Keras file, with its present name and whether it is trained.
+// ToObject returns the object that stands for a layer in a Keras file, with its current name and whether it is trained.
 func ToObject(l Layer) (map[string]any, error) {
 	if IsNil(l) {
 		return nil, errNilLayer
@@ -175,7 +175,7 @@ func ToObject(l Layer) (map[string]any, error) {
 	return o, nil
 }
 
-// configAdjuster is implemented by layers whose configuration has what tags cannot say.
+// configAdjuster is implemented by layers whose configuration needs more than tags can express.
 type configAdjuster interface{ adjustConfig(map[string]any) error }
 
 // resolveLayer turns what a configuration holds into a layer.

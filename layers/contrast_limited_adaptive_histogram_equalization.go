@@ -9,20 +9,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ContrastLimitedAdaptiveHistogramEqualization (CLAHE) spreads the values of each channel by the histograms of the
-// tiles around a cell, in training and in inference. Images are brought from ValueRange to 0 ... 255 and back, and
-// divided into TileGridSize tiles of equal size, mirrored at the edges where that is needed. For each tile with N
-// cells:
+// ContrastLimitedAdaptiveHistogramEqualization (CLAHE) equalizes the values of each channel with the histograms of the
+// tiles around each cell, in training and in inference. Images are converted from ValueRange to 0 ... 255 and back, and
+// divided into TileGridSize tiles of equal size; the edges are mirrored if necessary. For each tile with N cells:
 //
 //	h'[v] = min(h[v], limit) + Σ_w max(h[w] - limit, 0) / 256     limit = ClipLimit·N/256
 //	m[v]  = 255·(cdf[v] - cdf[0]) / (N - cdf[0]), from 0 to 255    cdf the running sum of h'
 //
 // with h[v] the number of cells whose value, cut to an integer, is v. A cell of value v gets m[v], interpolated
-// bilinearly between the four tiles whose middles are around it; at the edges there are fewer.
+// bilinearly between the four tiles whose centres surround it (fewer at the edges).
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
-// channels come before the height. Output shape: that of the input. Floats are of the compute type, integers stay what
-// they are. A mask does not pass through. The gradient is zero.
+// channels come before the height. Output shape: that of the input. Floats have the compute type; integers keep their
+// type. A mask does not pass through. The gradient is zero.
 type ContrastLimitedAdaptiveHistogramEqualization struct {
 	Base
 
@@ -40,7 +39,7 @@ type ContrastLimitedAdaptiveHistogramEqualization struct {
 // maxTiles bounds the number of tiles along one axis.
 const maxTiles = 1 << 12
 
-// levels are the values of a histogram.
+// levels is the number of values in a histogram.
 const levels = 256
 
 // Forward computes the layer.
@@ -77,7 +76,7 @@ func (l *ContrastLimitedAdaptiveHistogramEqualization) equalized(c *Context, ima
 	return restore(ops.Cast(rescale(y, 0, levels-1, low, high), images.DType()))
 }
 
-// limit is the largest number of cells that a histogram counts for one value.
+// limit returns the largest number of cells that a histogram counts for one value.
 //
 //dim:known images of open size are left as they are
 func (l *ContrastLimitedAdaptiveHistogramEqualization) limit(cells int) float64 {
@@ -188,7 +187,7 @@ func vector(x *ops.Tensor, dtype ir.DType, axis int, values []float64) *ops.Tens
 	return ops.Constant(x, dtype, shape, values)
 }
 
-// MigrateConfig keeps a limit of 0, which is none in Keras.
+// MigrateConfig keeps a limit of 0, which means no limit in Keras.
 func (l *ContrastLimitedAdaptiveHistogramEqualization) MigrateConfig(keys map[string]json.RawMessage) error {
 	var limit float64
 	if raw, ok := keys["clip_limit"]; ok && json.Unmarshal(raw, &limit) == nil && limit == 0 {

@@ -13,10 +13,10 @@ import (
 // flipped.
 //
 // Input shape: (batch, steps, channels). Output shape: (batch, steps', filters), where a length n becomes floor((n -
-// dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; of an odd number of zeros
-// Same puts one more at the end. Padding Causal puts all zeros before the first step. With DataFormat ChannelsFirst the
-// channels come after the batch. Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and
-// defaults are those of keras.layers.Conv1D.
+// dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; if the number of zeros is
+// odd, Same puts the extra one at the end. Padding Causal puts all zeros before the first step. With DataFormat
+// ChannelsFirst the channels come after the batch. Weights: kernel (window..., channels/Groups, filters), bias
+// (filters). Behaviour and defaults are those of keras.layers.Conv1D.
 type Conv1D struct {
 	Base
 

@@ -13,9 +13,9 @@ import (
 // flipped.
 //
 // Input shape: (batch, height, width, channels). Output shape: (batch, height', width', filters), where a length n
-// becomes floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; of an
-// odd number of zeros Same puts one more at the end. With DataFormat ChannelsFirst the channels come after the batch.
-// Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of
+// becomes floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; if the
+// number of zeros is odd, Same puts the extra one at the end. With DataFormat ChannelsFirst the channels come after the
+// batch. Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of
 // keras.layers.Conv2D.
 type Conv2D struct {
 	Base

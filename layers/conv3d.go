@@ -14,9 +14,9 @@ import (
 //
 // Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where
 // a length n becomes floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with
-// Same; of an odd number of zeros Same puts one more at the end. With DataFormat ChannelsFirst the channels come after
-// the batch. Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of
-// keras.layers.Conv3D.
+// Same; if the number of zeros is odd, Same puts the extra one at the end. With DataFormat ChannelsFirst the channels
+// come after the batch. Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and defaults
+// are those of keras.layers.Conv3D.
 type Conv3D struct {
 	Base
 

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// convLSTM is what ConvLSTM1D, 2D and 3D have in common once their fields are read. Inside, channels come last.
+// convLSTM holds what ConvLSTM1D, 2D and 3D have in common once their fields are read. Internally, channels come last.
 type convLSTM struct {
 	recurrentLoop
 	channelsFirst bool
@@ -165,8 +165,8 @@ func (l *convLSTMCell) startShaped(c *Context, step ir.Shape) CellRun {
 	return CellRun{Project: project, Step: next, OutputIsState: true}
 }
 
-// convGates convolves x (..., batch, spatial..., channels) with the kernels of the four gates: at once, or where each
-// gate has a dropout mask of its own one after the other.
+// convGates convolves x (..., batch, spatial..., channels) with the kernels of the four gates: all at once, or one
+// after the other if each gate has its own dropout mask.
 func convGates(x, kernel *ops.Tensor, masks []*ops.Tensor, conv func(x, kernel *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	joined := func(x, kernel *ops.Tensor) *ops.Tensor {
 		if x.Rank() == kernel.Rank() {

@@ -2,23 +2,23 @@ package layers
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// ConvLSTM2D is an LSTM over a sequence of images, with convolutions in the place of matrix products:
+// ConvLSTM2D is an LSTM over a sequence of images, with convolutions instead of matrix products:
 //
 //	i, f, g, o = split(x * kernel + h * recurrent_kernel + bias, 4)
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid. The convolution of the inputs has
-// the given Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
+// with Activation in place of tanh and RecurrentActivation in place of sigmoid. The convolution of the inputs has the
+// given Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
 //
 // Inputs: x (batch, steps, height, width, channels), or with ChannelsFirst (batch, steps, channels, height, width),
-// optionally the initial states h and c (batch, height', width', filters), zeros where left out, and last optionally a
-// bool mask (batch, steps). Results: the last h, or with ReturnSequences all (batch, steps, height', width', filters);
-// with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. In training Dropout
-// and RecurrentDropout draw one mask for each gate, the same at every step. Weights, of the member conv_lstm_cell:
-// kernel (window..., channels, 4·filters), recurrent_kernel (window..., filters, 4·filters), bias (4·filters), with the
-// gates in the order input, forget, cell, output. Behaviour and defaults are those of keras.layers.ConvLSTM2D. Source:
-// Shi et al., "Convolutional LSTM Network", NeurIPS 2015, without the peephole terms.
+// optionally the initial states h and c (batch, height', width', filters), zeros if omitted, and last optionally a bool
+// mask (batch, steps). Results: the last h, or with ReturnSequences all (batch, steps, height', width', filters); with
+// ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. In training Dropout and
+// RecurrentDropout draw one mask for each gate, the same at every step. Weights, of the member conv_lstm_cell: kernel
+// (window..., channels, 4·filters), recurrent_kernel (window..., filters, 4·filters), bias (4·filters), with the gates
+// in the order input, forget, cell, output. Behaviour and defaults are those of keras.layers.ConvLSTM2D. Source: Shi et
+// al., "Convolutional LSTM Network", NeurIPS 2015, without the peephole terms.
 type ConvLSTM2D struct {
 	Base
 	convLSTM

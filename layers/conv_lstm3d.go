@@ -2,18 +2,18 @@ package layers
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// ConvLSTM3D is an LSTM over a sequence of volumes, with convolutions in the place of matrix products:
+// ConvLSTM3D is an LSTM over a sequence of volumes, with convolutions instead of matrix products:
 //
 //	i, f, g, o = split(x * kernel + h * recurrent_kernel + bias, 4)
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid. The convolution of the inputs has
-// the given Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
+// with Activation in place of tanh and RecurrentActivation in place of sigmoid. The convolution of the inputs has the
+// given Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
 //
 // Inputs: x (batch, steps, depth, height, width, channels), or with ChannelsFirst (batch, steps, channels, depth,
-// height, width), optionally the initial states h and c (batch, depth', height', width', filters), zeros where left
-// out, and last optionally a bool mask (batch, steps). Results: the last h, or with ReturnSequences all (batch, steps,
+// height, width), optionally the initial states h and c (batch, depth', height', width', filters), zeros if omitted,
+// and last optionally a bool mask (batch, steps). Results: the last h, or with ReturnSequences all (batch, steps,
 // depth', height', width', filters); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are
 // those of [RNN]. In training Dropout and RecurrentDropout draw one mask for each gate, the same at every step.
 // Weights, of the member conv_lstm_cell: kernel (window..., channels, 4·filters), recurrent_kernel (window..., filters,

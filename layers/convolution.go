@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// convolution is what the convolution layers have in common once their fields are read.
+// convolution holds what the convolution layers have in common once their fields are read.
 type convolution struct {
 	rank                      int // number of spatial axes
 	kernelSize                []int
@@ -56,7 +56,7 @@ func (v *convolution) read(b *Builder, rank int, f convFields, x ir.Shape) {
 	}
 }
 
-// oneOfStridesAndDilation refuses both at once, as Keras does.
+// oneOfStridesAndDilation refuses strides together with dilation, as Keras does.
 func (v *convolution) oneOfStridesAndDilation(b *Builder) {
 	if slices.Max(v.strides) > 1 && slices.Max(v.dilation) > 1 {
 		b.Fail("Strides %v and DilationRate %v cannot both be above 1; choose one", v.strides, v.dilation)
@@ -71,7 +71,7 @@ func (v *convolution) channels(x ir.Shape) int {
 	return x[len(x)-1]
 }
 
-// enter brings the input into the order (batch, spatial..., channels) and checks its channels.
+// enter transposes the input to (batch, spatial..., channels) and checks its channels.
 func (v *convolution) enter(x *ops.Tensor, channels int) *ops.Tensor {
 	if x.Rank() != v.rank+2 || !dim.MayEqual(v.channels(x.Shape()), channels) {
 		ops.Failf(x.Graph(), "expected an input %s with %d channels (the layer was built with that many), received shape %v", spatialForm(v.rank, v.channelsFirst), channels, x.Shape())
@@ -181,8 +181,8 @@ func (v *convolution) forwardConv(c *Context, x *ops.Tensor, groups int) convolv
 	return v.convolve(x, kernel, v.bias(c), kernel.Dim(-2)*groups, groups) //dim:known weights have fixed axes
 }
 
-// depthwise convolves each channel with its own kernels (window..., channels, multiplier). The bias, which is nil if
-// there is none or a later step adds it, may become a part of the result.
+// depthwise convolves each channel with its own kernels (window..., channels, multiplier). The bias is nil if there is
+// none or if a later step adds it. Adding it may be part of the convolution.
 func (v *convolution) depthwise(c *Context, x, bias *ops.Tensor) convolved {
 	kernel := c.Weight(v.kernel)
 	channels := kernel.Dim(-2)
@@ -190,7 +190,7 @@ func (v *convolution) depthwise(c *Context, x, bias *ops.Tensor) convolved {
 	return v.convolve(x, ops.Reshape(kernel, flat...), bias, channels, channels)
 }
 
-// convolve convolves an input of so many channels in groups.
+// convolve convolves an input with the given number of channels in groups.
 func (v *convolution) convolve(x, kernel, bias *ops.Tensor, channels, groups int) convolved {
 	last := v.enter(x, channels)
 	o := v.options(last, groups)
@@ -228,7 +228,7 @@ func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 		span := (v.kernelSize[i]-1)*v.dilation[i] + 1 //dim:known windows are constants
 		between := dim.Mul(dim.Sub(x.Dim(i+1), 1), v.strides[i])
 		shape[i+1] = dim.Sub(dim.Add(between, left, right, 2), span)
-		// The forward convolution pads what is missing here; cells that it would never reach stay zero.
+		// The forward convolution pads what is missing here. Cells that it never reaches stay zero.
 		o.PadLow[i], o.PadHigh[i] = span-1-left, max(span-1-right, 0) //dim:known windows are constants
 		if dim.Less(shape[i+1], 1) {
 			ops.Failf(x.Graph(), "the result would have length %d on spatial axis %d for an input %v; use a larger OutputPadding or KernelSize", shape[i+1], i, x.Shape())
@@ -238,7 +238,7 @@ func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 }
 
 // transposedPads returns the zeros before and after an axis that is spread out by its stride and then convolved, by
-// Keras's rule. outputPadding is -1 where it is not given.
+// Keras's rule. outputPadding is -1 if it is not given.
 //
 //dim:known windows are constants
 func transposedPads(window, stride, dilation, outputPadding int, same bool) (left, right int) {
@@ -257,7 +257,7 @@ func transposedPads(window, stride, dilation, outputPadding int, same bool) (lef
 	return left, total - left
 }
 
-// fixedChannels reports channels of the input that are open, for which no kernel can be made.
+// fixedChannels reports an error if the number of input channels is open, because no kernel can be made then.
 func (b *Builder) fixedChannels(x ir.Shape, channels int) {
 	if !dim.Known(channels) {
 		b.Fail("the channel axis of the input must have a fixed length, received shape %v; give it one in the shape of the input", x)

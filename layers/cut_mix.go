@@ -5,25 +5,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// CutMix puts, in training, a rectangle of another image j of the batch onto each image i, at the same place, and mixes
-// labels by the areas:
+// CutMix copies, in training, a rectangle of another image j of the batch onto each image i, at the same position, and
+// mixes labels in proportion to the areas:
 //
 //	x'[i] = x[j] inside the rectangle, x[i] elsewhere,   y'[i] = w[i]·y[i] + (1 - w[i])·y[j]
 //
-// with j = order[i] for a random order of the batch. The rectangle is √(1-w) as high and wide as the image, at an even
-// place; cells belong to it whose upper left corner does. w[i] is of the beta distribution with both parameters a, and
-// a, one for the batch, uniform in [Factor[0], Factor[1]) plus 10^-6: a small a keeps nearly all images whole, either
-// i's or j's. Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
+// with j = order[i] for a random order of the batch. The rectangle is √(1-w) times as high and wide as the image, at a
+// uniformly random position. A cell belongs to it if its upper left corner does. w[i] has the beta distribution with
+// both parameters a, where a is drawn once for the batch, uniformly in [Factor[0], Factor[1]) plus 10^-6. With a small
+// a nearly all images stay whole, either i's or j's. Outside of training the results are the inputs. Each replica mixes
+// the images of its own part of the batch.
 //
 // Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width);
 // after them, optionally, labels (batch, classes) such as one-hot vectors, and then segmentation masks (batch, height,
 // width, classes), with axes in the order of the images. Results have the same order and shapes, and [InvokeAll]
-// returns all of them. Images come in the compute type; labels keep theirs where it is a float type, others become
-// float32; masks keep theirs. One image without the batch stays as it is. Masks of Keras's kind do not pass through.
+// returns all of them. Images come in the compute type; labels keep their type if it is a float type and become float32
+// otherwise; masks keep their type. A single image without the batch axis is unchanged. Keras masks do not pass
+// through.
 //
-// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp
-// has an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as
-// in Keras's files. Boxes of [LabelledImages] stay as they are in inference, and are an error in training, as in Keras.
+// In Fit the labels of a batch are not inputs of the model, so a TrainStep calls the layer before the model; MixUp has
+// an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in
+// Keras's files. Boxes of [LabelledImages] are unchanged in inference and an error in training, as in Keras.
 //
 // Source: Yun et al., "CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features", ICCV
 // 2019; behaviour of keras.layers.CutMix.
@@ -78,7 +80,7 @@ func (l *CutMix) mixBoxes(boxes, _ *ops.Tensor, _ drawn) (newBoxes, newLabels *o
 // keepsInputType: labels are not rounded to the compute type.
 func (l *CutMix) keepsInputType() {}
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *CutMix) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }

@@ -92,14 +92,14 @@ func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
 
-// EnableLora leaves the kernel W of a built layer as it is and trains a change of low rank in its place:
+// EnableLora freezes the kernel W of a built layer and trains a low-rank update instead:
 //
 //	y = activation(x·(W + alpha/rank·A·B) + bias)
 //
 // A (features, rank) and B (rank, units) are new float32 variables; B starts at zero, so nothing changes before the
 // first training step. A model that was already compiled must be compiled again. Files hold W + alpha/rank·A·B as the
-// kernel, and A and B of a loaded layer are zeros, as in Keras. It is an error for a layer that is not built, has a
-// KernelConstraint, or has LoRA already, and for a rank below 1.
+// kernel, and A and B of a loaded layer are zeros, as in Keras. It fails if the layer is not built, has a
+// KernelConstraint or already has LoRA, and if the rank is below 1.
 //
 // Source: Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022; behaviour of
 // keras.layers.Dense.enable_lora.
@@ -121,8 +121,8 @@ func (l *Dense) weightsInFiles() *weightsInFiles {
 	return l.lora.inFiles(&l.Base, l.kernel)
 }
 
-// dequantize is the way back from quantizeMatrix, which Keras rounds to the type of the computation where groups have
-// scales of their own, in this layer alone.
+// dequantize is the inverse of quantizeMatrix. In this layer only, Keras rounds its result to the compute type if
+// groups have their own scales.
 func (l *Dense) dequantize(parts []kernels.Array) (kernels.Array, error) {
 	m, err := l.whole.dequantizeMatrix(parts)
 	if err != nil || !l.whole.grouped() {
@@ -139,7 +139,7 @@ func (l *Dense) hasFloat8() {}
 
 func (l *Dense) hasCalibration() {}
 
-// defaultActivations are the quantizers of activations by mode, where a configuration says nothing.
+// defaultActivations holds the default quantizer of activations for each mode.
 var defaultActivations = map[string]quantizers.Quantizer{"int8": &quantizers.AbsMaxQuantizer{}}
 
 func (l *Dense) buildQuantized(b *Builder, features int) {
@@ -151,14 +151,14 @@ func (l *Dense) buildQuantized(b *Builder, features int) {
 		scale: ir.Shape{l.Units}, grouped: ir.Shape{groupsOf(features, l.whole.block), l.Units}, zero: ir.Int8, length: features})
 }
 
-// Quantize keeps the kernel of a built layer as integers q of eight or four bits from now on, which are not trained;
-// the bias is. how is "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize: 64}.
+// Quantize converts the kernel of a built layer to integers q of eight or four bits, which are not trained; the bias is
+// still trained. how is "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize: 64}.
 //
 //	int8: y = activation((round(x·t)·q) / (s·t) + bias),  q = round(kernel·s),  s = 127 / max|kernel[:, j]|,  t = 127 / max|x[i, :]|
 //	int4: y = activation(x·((q - zero)·s) + bias),  one s and zero for each block of 128 inputs and each unit
 //
-// The gradient of x is that of the product with the dequantized weights. A model that was already compiled must be
-// compiled again. It is an error for a layer that is not built or is quantized already. Behaviour of
+// The gradient of x is computed from the product with the dequantized weights. A model that was already compiled must
+// be compiled again. It fails if the layer is not built or is already quantized. Behaviour of
 // keras.layers.Dense.quantize.
 func (l *Dense) Quantize(how any) error {
 	if !l.built {
@@ -176,13 +176,13 @@ func (l *Dense) quantize(how any, convert func(quantizers.Config, kernels.Array)
 	return l.quantizeWeight(how, &l.kernel, &l.whole, &l.DType, &l.QuantizationConfig, func(b *Builder) { l.buildQuantized(b, features) }, convert)
 }
 
-// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq, after s of its inputs, see
-// [quantizers.GPTQConfig] and [quantizers.AWQConfig]; keras.Model.QuantizeWith does so for all layers of a model:
+// QuantizeCalibrated quantizes the kernel of a built layer with the mode gptq or awq, using statistics s of its inputs;
+// see [quantizers.GPTQConfig] and [quantizers.AWQConfig]. keras.Model.QuantizeWith does so for all layers of a model:
 //
 //	y = activation(x·((q - zero)·scale / saliency) + bias),  one scale and zero for each group of inputs and each unit
 //
-// Saliency is 1 with gptq. It is an error for a layer that is not built, is quantized already, or has LoRA. Behaviour
-// of keras.layers.Dense.
+// Saliency is 1 with gptq. It fails if the layer is not built, is already quantized, or has LoRA. Behaviour of
+// keras.layers.Dense.
 func (l *Dense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error {
 	if l.lora.a != nil {
 		return l.quantizeError("%s does not go with LoRA; save the model, which merges the change, and load it without LoraRank", c.Mode())
@@ -203,7 +203,7 @@ func one(c *Context, in []*ops.Tensor) *ops.Tensor {
 	return in[0]
 }
 
-// activate applies an activation given by name or value, which may be a layer; nil is linear.
+// activate applies an activation, given as a name or a value, which may be a layer; nil is linear.
 func activate(c *Context, activation any, x *ops.Tensor) *ops.Tensor {
 	if l, ok := activation.(Layer); ok {
 		return Invoke(l, c, x)
@@ -218,7 +218,7 @@ func activate(c *Context, activation any, x *ops.Tensor) *ops.Tensor {
 	return ops.Remat(func(xs ...*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{f(xs[0])} }, x)[0]
 }
 
-// orDefault returns value, or the default for nil.
+// orDefault returns value, or the default if value is nil.
 func orDefault(value, def any) any {
 	if value == nil {
 		return def

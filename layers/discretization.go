@@ -15,7 +15,7 @@ import (
 //	y = number of boundaries b with b <= x
 //
 // Boundaries b1 < b2 < ... < bn define the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN belongs to the last one.
-// They are given in BinBoundaries, or [Discretization.Adapt] chooses them so that each of NumBins bins holds the same
+// They are given in BinBoundaries, or [Discretization.Adapt] chooses them so that each of NumBins bins holds an equal
 // share of some data. OutputMode "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
 //
 // Input shape: any. Output shape: that of the input, int32; with the other modes that of CategoryEncoding, in the
@@ -65,10 +65,11 @@ func (l *Discretization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{encodeCategories(bins, nil, mode, len(boundaries)+1, c.ComputeDType())}
 }
 
-// fewBoundaries is up to how many numbers each element is compared with all of them.
+// fewBoundaries is the largest number of boundaries for which each element is compared with all of them.
 const fewBoundaries = 32
 
-// countBelow returns for each element of x how many of the sorted numbers are not above it, as int32. NaN is above all.
+// countBelow returns, as int32, how many of the sorted numbers are at most each element of x. NaN counts as above all
+// numbers.
 func countBelow(x *ops.Tensor, sorted []float64) *ops.Tensor {
 	n := len(sorted)
 	if n == 0 {
@@ -87,12 +88,12 @@ func countBelow(x *ops.Tensor, sorted []float64) *ops.Tensor {
 
 // Adapt finds the boundaries of NumBins bins with equal shares of the data, given as one array or as several batches,
 // replacing those of an earlier call. Memory does not grow with the data: a summary of about 1/Epsilon numbers is kept,
-// whose ranks are right to within a share of Epsilon. A model that has run keeps the bins that it was compiled with,
-// until it is compiled again.
+// whose ranks are accurate to within a fraction Epsilon of the data. A model that has run keeps the bins that it was
+// compiled with, until it is compiled again.
 //
-// The summary is that of Keras's layer: of each batch, in order, every max(Epsilon·n, 1)-th number with that weight;
-// merged with the summary so far and brought back to 1/Epsilon numbers by linear interpolation of the cumulative
-// weights; at the end the same with 1/NumBins.
+// The summary is that of Keras's layer. Every max(Epsilon·n, 1)-th number of each sorted batch is taken with that
+// weight, merged with the summary so far, and compressed to 1/Epsilon numbers by linear interpolation of the cumulative
+// weights. At the end it is compressed with 1/NumBins instead of Epsilon.
 func (l *Discretization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for data in several batches.
@@ -135,7 +136,7 @@ func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) e
 	return nil
 }
 
-// narrow returns the elements in float32, in the array's own memory if it has that type.
+// narrow returns the elements in float32, without a copy if the array has that type.
 func narrow(b kernels.Array) []float32 {
 	if own, err := kernels.View[float32](b); err == nil {
 		return own
@@ -156,7 +157,7 @@ func (l *Discretization) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds the switch for sparse results, which do not exist here.
+// IgnoredConfig adds the option for sparse results, which do not exist here.
 func (l *Discretization) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse", "trainable")
 }

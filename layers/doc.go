@@ -2,7 +2,7 @@
 //
 // A layer is a struct: exported fields are its configuration (the zero value of a field is Keras's default), unexported
 // ones its state. Fields are read when the layer is first used and must not change afterwards. Calling a layer inside a
-// trace builds its variables, if that has not happened, and adds its operations to the program:
+// trace builds its variables, if that has not been done, and adds its operations to the program:
 //
 //	y := layers.Invoke(dense, c, x)
 //
@@ -28,14 +28,14 @@
 //
 //	func init() { layers.Register[Scale]() }
 //
-// Layers held in exported fields (also in slices and maps) are found and tracked; those created in Build are passed to
-// [Builder.Adopt]. The type is registered so that files containing it can be read. Fields that are configuration have
-// tags; see docs/custom_layers.md.
+// Layers held in exported fields (also in slices and maps) are found and tracked; pass those created in Build to
+// [Builder.Adopt]. Register the type so that files containing it can be read. Configuration fields need tags; see
+// docs/custom_layers.md.
 //
 // # Text and images
 //
-// A program has no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing])
-// work on the host: each is a [HostLayer], with Transform in place of Forward, and comes right after the inputs of a
+// Programs have no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing])
+// work on the host: each is a [HostLayer], with Transform instead of Forward. It must come right after the inputs of a
 // model or of a nested model, which runs it on every batch before its program.
 //
 // The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images

@@ -14,7 +14,7 @@ import (
 // these axes by their lengths: then y is the cosine of the angle between them.
 //
 // Input shapes: two with equal batch sizes and equal lengths on the two axes. Output shape: the batch, then the other
-// axes of the first, then those of the second input; (batch, 1) where none are left. The result has no mask.
+// axes of the first, then those of the second input; (batch, 1) if no other axes are left. The result has no mask.
 type Dot struct {
 	Base
 

@@ -9,8 +9,8 @@ import (
 // Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that
 // the expected value is unchanged. Otherwise y = x.
 //
-// With NoiseShape one draw serves several elements: it has the input's rank, and elements along an axis of length 1
-// share one draw; Unknown stands for the input's own length.
+// With NoiseShape several elements share one draw. It has the input's rank; elements along an axis of length 1 share
+// one draw, and Unknown stands for the input's own length.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR
 // 2014.
@@ -36,7 +36,7 @@ func (l *Dropout) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{dropout(c, x, l.Rate, l.Seed, noise)}
 }
 
-// noiseShape fills in the open axes of a NoiseShape field. A fixed length of the batch counts in training only.
+// noiseShape fills in the open axes of a NoiseShape field. A fixed batch length counts only in training.
 func noiseShape(c *Context, x *ops.Tensor, shape []int) ir.Shape {
 	out := ir.Shape(shape).Clone()
 	if len(out) != x.Rank() {
@@ -53,7 +53,7 @@ func noiseShape(c *Context, x *ops.Tensor, shape []int) ir.Shape {
 	return out
 }
 
-// checkRate reports a probability that is none.
+// checkRate reports a rate that is not a probability.
 func checkRate(g *ops.Graph, rate float64) {
 	if !(rate >= 0 && rate <= 1) {
 		ops.Failf(g, "Rate must be between 0 and 1, received %v", rate)

@@ -19,8 +19,8 @@ import (
 //
 // The equation has the form "ab,bc->ac" and may leave leading axes open ("...x,xy->...y") or trailing ones
 // ("ab...,bc->ac..."). OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input.
-// The kernel has one axis for each letter of its part of the equation; the bias has the axes listed in BiasAxes, by
-// default none: no bias.
+// The kernel has one axis for each letter of its part of the equation; the bias has the axes listed in BiasAxes, and
+// there is no bias by default.
 //
 // Input and output shape: as the equation says. A mask does not pass through.
 type EinsumDense struct {
@@ -119,7 +119,7 @@ func (l *EinsumDense) hasFloat8() {}
 
 func (l *EinsumDense) hasCalibration() {}
 
-// AmendConfig writes the number of columns of a kernel of the mode gptq, as Keras does.
+// AmendConfig writes the number of columns of a kernel in mode gptq, as Keras does.
 func (l *EinsumDense) AmendConfig(keys map[string]any) error {
 	if l.whole.mode == "gptq" {
 		keys["gptq_unpacked_column_size"] = l.whole.columns
@@ -127,15 +127,15 @@ func (l *EinsumDense) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds a key that follows from others.
+// IgnoredConfig adds a key that can be derived from others.
 func (l *EinsumDense) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "gptq_unpacked_column_size")
 }
 
 func init() { Register[EinsumDense]() }
 
-// einsumDense is the equation of an EinsumDense with the lengths of its axes; Unknown where the layer need not know
-// one.
+// einsumDense is the equation of an EinsumDense with the lengths of its axes, which are Unknown if the layer need not
+// know them.
 type einsumDense struct {
 	equation              string
 	input, weight, output string
@@ -157,7 +157,7 @@ func parseEinsumDense(b *Builder, equation string, x ir.Shape, outputShape []int
 	if open < 0 || open > 0 && !leading && m[3] == "" {
 		b.Fail("Equation %q names %d axes of the input, received shape %v", equation, len(e.input), x)
 	}
-	// The shape of the result: batch, axes that are left open, and what OutputShape says.
+	// The shape of the result: batch, open axes, and then OutputShape.
 	full := append([]int{x[0]}, outputShape...)
 	inputFrom, outputFrom := 0, 0
 	if leading {

@@ -16,25 +16,25 @@ import (
 // the input with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero the number 0
 // means padding, and the result has the mask x ≠ 0.
 //
-// The gradients of a row that a batch looks up several times are summed before the optimizer sees them. In Keras over
-// TensorFlow Adam and other adaptive optimizers see them one by one.
+// The gradients of a row that a batch looks up several times are summed before the optimizer sees them. In Keras on
+// TensorFlow, Adam and other adaptive optimizers see them one by one.
 //
 // # Dynamic
 //
-// With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is created when a key is first
-// trained, and its initial value depends on the seed and the key alone, whatever the number of processes, and after a
-// restart. A lookup creates no row: in prediction a key that was never trained has its initial value. Rows are stored
-// in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
+// With Dynamic the input consists of keys: any int64 numbers, or strings. There is no InputDim: a row is created when a
+// key is first trained, and its initial value depends on the seed and the key alone, whatever the number of processes,
+// and after a restart. A lookup creates no row: in prediction a key that was never trained has its initial value. Rows
+// are stored in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
 //
 // The layer works on the host, before the model's program, so its input must be an input of the model or the result of
 // other layers on the host. Each distinct key of a batch is looked up once, and gradients of equal keys are summed
 // before they are applied. The optimizer is that of Compile: SGD, Adagrad, Adam, AdamW, RMSprop or Ftrl, without
 // clipping; its state is stored with the rows. Rows that are not in a batch are left unchanged, including their
-// momentum ("lazy"); with DenseUpdates the table is trained exactly like a plain one, bit for bit, which takes time for
-// each update that a row has missed. With MaskZero key 0, or "", is padding.
+// momentum ("lazy"); with DenseUpdates the table is trained exactly like a plain one, bit for bit, at a cost for each
+// update that a row has missed. With MaskZero key 0, or "", is padding.
 //
-// With MaxRows or MaxAge rows are evicted, depending on updates, not on lookups. A row that was evicted is kept for 128
-// updates of the table, so that none is lost while its gradient is computed.
+// With MaxRows or MaxAge rows are evicted, depending on updates, not on lookups. An evicted row is kept for another 128
+// updates of the table, so that it is not lost while its gradient is being computed.
 type Embedding struct {
 	Base
 
@@ -132,8 +132,8 @@ func (l *Embedding) buildQuantized(b *Builder) {
 	l.embeddings = b.addMatrix(&l.whole, packedRows(l.InputDim, l.OutputDim, l.whole.block))
 }
 
-// Quantize keeps the embeddings of a built layer as integers of eight or four bits from now on, with one scale for each
-// vector, or one scale and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
+// Quantize converts the embeddings of a built layer to integers of eight or four bits, with one scale for each vector,
+// or one scale and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
 func (l *Embedding) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)

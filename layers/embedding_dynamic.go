@@ -23,13 +23,13 @@ type dynamic struct {
 	stored func() error // takes over what a file has; nil: nothing waits
 }
 
-// dynamicEmbedding is a dynamic Embedding as a model sees it: a layer that works on the host.
+// dynamicEmbedding presents a dynamic Embedding to a model as a layer that works on the host.
 type dynamicEmbedding struct{ *Embedding }
 
 var errDynamicCall = errors.New("a dynamic embedding looks its rows up before the program runs, so it is called in Functional and Sequential models only, on an input of the model or on what " +
 	"other layers make of one on the host (StringLookup, Hashing, ...); in a loop of your own, look rows up with Table().Lookup, hand them to the program, and its gradients to Table().Gradient")
 
-// checkDynamic reports settings that a dynamic embedding does not have.
+// checkDynamic reports settings that a dynamic embedding does not support.
 func (l *Embedding) checkDynamic() error {
 	var wrong []string
 	for name, set := range map[string]bool{
@@ -104,7 +104,7 @@ type BatchKeys struct {
 	Shape  []int    // of the batch
 }
 
-// Gather returns a row for each element of the batch, from one for each key.
+// Gather returns a row for each element of the batch, given one row for each key.
 func (k *BatchKeys) Gather(rows []float32, width int) []float32 {
 	out := make([]float32, 0, len(k.Places)*width)
 	for _, p := range k.Places {
@@ -167,7 +167,7 @@ func IsDynamic(l Layer) (*Embedding, bool) {
 	return e, ok && e.Dynamic
 }
 
-// start is what the rows begin with, for a model with this seed.
+// start returns the initial values of rows for a model with this seed.
 func (l *Embedding) start(seed uint64) (parameters.Init, bool, error) {
 	h := uint64(14695981039346656037) ^ seed
 	for _, c := range []byte(l.Path()) {
@@ -268,13 +268,13 @@ func (l *Embedding) Table() *tables.Table {
 	return l.dynamic.table
 }
 
-// PlainTable is a dynamic embedding with a fixed vocabulary: its keys at the time, in increasing order (texts in that
-// of the alphabet).
+// PlainTable is a dynamic embedding with a fixed vocabulary: its keys at that time, in increasing order (texts in
+// alphabetical order).
 type PlainTable struct {
-	// Lookup gives keys their indices: an [IntegerLookup], or a [StringLookup] for text keys. Unknown keys have index
-	// 0, or 1 with MaskZero.
+	// Lookup maps keys to indices: an [IntegerLookup], or a [StringLookup] for text keys. Unknown keys have index 0, or
+	// 1 with MaskZero.
 	Lookup Layer
-	// Embedding takes the indices. It is built, and has the rows; that of unknown keys has the mean of all.
+	// Embedding takes the indices. It is built and holds the rows. The row of unknown keys is the mean of all rows.
 	Embedding *Embedding
 	Keys      []int64  // in the order of their indices; nil for text keys
 	Texts     []string // the same for text keys

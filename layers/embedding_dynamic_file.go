@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TableKeeper is implemented by layers whose weights file holds a table beside variables: a dynamic [Embedding].
+// TableKeeper is implemented by layers whose weights file holds a table besides variables: a dynamic [Embedding].
 type TableKeeper interface {
 	// TableNames are the paths of the datasets below the layer's group; none for a layer without a table.
 	TableNames() []string
@@ -111,7 +111,7 @@ func (l *Embedding) LoadTable(numbers map[string][]int64, floats map[string][]fl
 
 var errDamaged = errors.New("the rows in the file do not fit each other; it is damaged")
 
-// fill replaces all rows by those of a file. The lock is held.
+// fill replaces all rows by those of a file. The caller holds the lock.
 func (l *Embedding) fill(numbers map[string][]int64, floats map[string][]float32) error {
 	keys, counters, values, state := numbers[fileKeys], numbers[fileCounters], floats[fileValues], floats[fileSlots]
 	n, slots := len(keys), 0

@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Equalization spreads, in training, the values of each channel so that their histogram becomes flat. Otherwise y = x.
+// Equalization changes, in training, the values of each channel so that their histogram becomes flat. Otherwise y = x.
 //
 //	y = round(255·(cdf(x) - cdf_min) / (N - cdf_min))
 //
-// with cdf the number of cells whose value lies in the bin of x or a lower one, out of all N of the channel in the
-// whole batch, and cdf_min that of the lowest bin that is not empty; on images brought from ValueRange to 0 ... 255 and
-// back. A channel of one bin stays as it is.
+// where cdf counts the cells whose value lies in the bin of x or a lower one, among all N cells of the channel in the
+// whole batch, and cdf_min is the count of the lowest non-empty bin. Images are converted from ValueRange to 0 ... 255
+// and back. A channel with a single non-empty bin stays as it is.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// tuple returns a field with one entry for each of n axes. A field of one entry stands for n equal ones, nil for the
-// default; entries below least are a mistake.
+// tuple returns a field with one entry for each of n axes. A single entry stands for n equal ones and nil for the
+// default. Entries below least are an error.
 func tuple(g *ops.Graph, name string, values []int, n, def, least int) []int {
 	out := values
 	switch len(values) {
@@ -73,8 +73,7 @@ func isSame(g *ops.Graph, padding Padding) bool {
 	return false
 }
 
-// toLast moves the channels of (batch, channels, spatial...) to the end, where first says that they are not there
-// already.
+// toLast moves the channels of (batch, channels, spatial...) to the end. If first is false, they are there already.
 func toLast(x *ops.Tensor, first bool) *ops.Tensor {
 	if !first {
 		return x
@@ -99,7 +98,7 @@ func samePads(x *ops.Tensor, window, strides, dilation []int) (low, high []int) 
 	return low, high
 }
 
-// number returns what p points to, or the default for nil.
+// number returns what p points to, or the default if p is nil.
 func number(p *float64, def float64) float64 {
 	if p == nil {
 		return def
@@ -107,7 +106,8 @@ func number(p *float64, def float64) float64 {
 	return *p
 }
 
-// seedOf returns the seed of a random layer; nil is 0, because the layer's path already sets its numbers apart.
+// seedOf returns the seed of a random layer. nil is 0, because the layer's path already makes its numbers different
+// from those of others.
 func seedOf(p *int) uint64 {
 	if p == nil {
 		return 0
@@ -115,7 +115,7 @@ func seedOf(p *int) uint64 {
 	return uint64(*p)
 }
 
-// unlimited is the MaxValue of a rectifier without one.
+// unlimited is the MaxValue of a rectifier that has none.
 var unlimited = math.Inf(1)
 
 // atLeastFloat32 casts half precision to float32, in which statistics are computed.
@@ -126,14 +126,14 @@ func atLeastFloat32(x *ops.Tensor) *ops.Tensor {
 	return ops.Cast(x, ir.Float32)
 }
 
-// epsilonOfNone puts Keras's own number in the place of an epsilon of null.
+// epsilonOfNone replaces an epsilon of null by Keras's default.
 func epsilonOfNone(keys map[string]json.RawMessage) {
 	if string(keys["epsilon"]) == "null" {
 		keys["epsilon"] = json.RawMessage("1e-07")
 	}
 }
 
-// fieldAxes is sortedAxes of the field Axis of a layer, where nil is the last one and no axis at all a mistake.
+// fieldAxes is sortedAxes of the field Axis of a layer, where nil is the last axis and an empty list is an error.
 func fieldAxes(x *ops.Tensor, axes []int) []int {
 	if axes != nil && len(axes) == 0 {
 		ops.Failf(x.Graph(), "Axis is empty; expected an axis, or nil for the last one")

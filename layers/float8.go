@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// float8 is what a layer keeps for products in eight bits; the zero value is: it has none.
+// float8 is the state of a layer for products in eight bits. The zero value means that it has none.
 type float8 struct {
 	inputs, kernel, outputs float8Scale
 }
@@ -20,7 +20,7 @@ type float8Scale struct{ scale, history *distribute.Variable }
 
 func (f *float8) enabled() bool { return f.inputs.scale != nil }
 
-// addFloat8 makes the variables, where the policy asks for the mode.
+// addFloat8 creates the variables if the policy asks for the mode.
 func (b *Builder) addFloat8(f *float8) {
 	*f = float8{}
 	how := b.policy.Quantization
@@ -48,8 +48,8 @@ func (s float8Scale) advance(c *Context, x *ops.Tensor, format quantizers.Float8
 	c.AssignMirrored(s.history, ops.StopGradient(quantizers.ComputeFloat8AmaxHistory(amax, history)))
 }
 
-// product is multiply of both operands in the precision of E4M3. The gradient of the result has that of E5M2; rounding
-// itself has none.
+// product applies multiply to both operands, rounded to E4M3. The gradient of the result is rounded to E5M2; rounding
+// itself has no gradient.
 func (f *float8) product(c *Context, x, w *ops.Tensor, multiply func(x, w *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	round := func(s float8Scale, x *ops.Tensor) *ops.Tensor {
 		return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
@@ -72,7 +72,7 @@ func (f *float8) product(c *Context, x, w *ops.Tensor, multiply func(x, w *ops.T
 	}, y)[0]
 }
 
-// bias reads a bias as it goes with such products: with the precision of bfloat16 where the layer computes in float32.
+// bias reads the bias for such products: rounded to bfloat16 if the layer computes in float32.
 func (f *float8) bias(c *Context, bias *distribute.Variable) *ops.Tensor {
 	b := c.Weight(bias)
 	if f.enabled() && c.ComputeDType() == ir.Float32 {
@@ -81,8 +81,8 @@ func (f *float8) bias(c *Context, bias *distribute.Variable) *ops.Tensor {
 	return b
 }
 
-// inFiles is how the weights lie in files: kernel, bias, and what belongs to the format, in the order of the variables'
-// names in Keras.
+// inFiles describes the weights in files: kernel, bias, and the variables of the format, in the order of their names in
+// Keras.
 func (f *float8) inFiles(kernel, bias *distribute.Variable) *weightsInFiles {
 	w := &weightsInFiles{variables: distribute.Variables{kernel}}
 	for _, v := range []*distribute.Variable{bias, f.inputs.scale, f.inputs.history, f.kernel.scale, f.kernel.history, f.outputs.scale, f.outputs.history} {

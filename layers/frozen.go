@@ -9,9 +9,9 @@ func (b *Base) Trainable() bool {
 }
 
 // SetTrainable freezes or thaws the layer and its sub-layers, as setting the field Frozen does when the layer is in
-// use. (In the literal of a layer the field leaves those alone that the layer is given, as the argument of Keras's
-// constructors does.) A model that has been trained must be compiled again for it to take effect: until then all its
-// steps go on as they were.
+// use. (In the literal of a layer, the field does not affect layers that the layer is given, like the argument of
+// Keras's constructors.) A model that has been trained must be compiled again for the change to take effect; until then
+// its steps stay the same.
 func SetTrainable(l Layer, trainable bool) {
 	Walk(l, func(l Layer) { attach(l).freeze(!trainable) })
 }
@@ -34,7 +34,7 @@ func (b *Base) freeze(frozen bool) {
 	}
 }
 
-// isFrozen takes over what the field says since it was set. Predictions never ask, so they may run meanwhile.
+// isFrozen applies a change of the field Frozen. Predictions never call it, so they may run at the same time.
 func (b *Base) isFrozen() bool {
 	if b.field != nil && *b.field != b.frozen {
 		b.setTrainable(!*b.field)
@@ -42,8 +42,8 @@ func (b *Base) isFrozen() bool {
 	return b.frozen
 }
 
-// FreezeAlone freezes a layer and leaves the layers inside it as they are: variables of its own are not trained, those
-// of the others may be. Files describe frozen models so, because layers in them may have been thawed later.
+// FreezeAlone freezes a layer and leaves the layers inside it as they are: its own variables are not trained, those of
+// the others may be. Files describe frozen models in this way, because layers inside them may have been thawed later.
 func FreezeAlone(l Layer) { attach(l).freeze(true) }
 
 // frozenIn reports whether the layer is not trained in a trace.

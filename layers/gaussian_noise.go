@@ -37,7 +37,7 @@ func (l *GaussianNoise) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 func (l *GaussianNoise) SupportsMasking() bool { return true }
 
 // GaussianDropout multiplies, in training, by normally distributed numbers of mean 1 and standard deviation
-// sqrt(Rate/(1-Rate)), the deviation that [Dropout] has. Otherwise y = x.
+// sqrt(Rate/(1-Rate)), which is also that of [Dropout]'s factors. Otherwise y = x.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR
 // 2014, section 10.

@@ -8,8 +8,8 @@ import (
 // GlobalAveragePooling1D takes the mean over all steps of a sequence, channel by channel.
 //
 // Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape:
-// (batch, channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) excludes steps; a sequence without
-// any gives NaN. The mask is not passed on.
+// (batch, channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) excludes steps; a sequence whose
+// steps are all masked gives NaN. The mask is not passed on.
 type GlobalAveragePooling1D struct {
 	Base
 
@@ -32,7 +32,7 @@ func (l *GlobalAveragePooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Te
 	if mask.Rank() != 2 {
 		ops.Failf(c.Graph(), "expected a mask (batch, steps), received shape %v", mask.Shape())
 	}
-	// The channels' axis, 1 or 2, is the one that the mask lacks.
+	// The mask lacks the axis of the channels, which is 1 or 2.
 	kept := ops.Cast(ops.ExpandDims(mask, 3-axes[0]), ir.Bool)
 	sums := ops.Sum(ops.Where(kept, x, ops.Scalar(x, 0)), axes...)
 	y := ops.Divide(sums, ops.Sum(ops.Cast(kept, x.DType()), axes...))

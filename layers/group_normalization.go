@@ -14,9 +14,9 @@ import (
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
-// Mean and (biased) variance are taken over the group's channels and all other axes of the example. One group is layer
-// normalization over the whole example; as many groups as channels (Groups -1) are instance normalization. Half
-// precision is computed in float32.
+// Mean and (biased) variance are taken over the group's channels and all other axes of the example. With one group this
+// is layer normalization over the whole example; with as many groups as channels (Groups -1) it is instance
+// normalization. Half precision is computed in float32.
 //
 // Input shape: (batch, ..., channels), or with the channels on another Axis. Output shape: that of the input. A mask
 // passes through. Weights: gamma, beta (channels). Source: Wu, He, "Group Normalization", ECCV 2018.
@@ -59,7 +59,7 @@ func (l *GroupNormalization) groups(g *ops.Graph, channels int) int {
 	return n
 }
 
-// Build creates the gamma and beta.
+// Build creates gamma and beta.
 func (l *GroupNormalization) Build(b *Builder, in []ir.Shape) {
 	g := b.context.Graph()
 	channels := in[0][channelAxis(g, l.Axis, in[0])]

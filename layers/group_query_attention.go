@@ -118,7 +118,7 @@ func (l *GroupQueryAttention) MemberAttributes() []string {
 	return l.heads.attributes("_query_dense", "_key_dense", "_gate_dense", "_value_dense", "_output_dense")
 }
 
-// IgnoredConfig adds a key that chooses a kernel.
+// IgnoredConfig adds a key that only selects a kernel.
 func (l *GroupQueryAttention) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "flash_attention")
 }

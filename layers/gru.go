@@ -11,14 +11,14 @@ import (
 //	g    = tanh(x·W_h + b_h + r·(h·U_h + b'_h))     (ResetBefore: tanh(x·W_h + b_h + (r·h)·U_h))
 //	h'   = z·h + (1-z)·g
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
+// with Activation in place of tanh and RecurrentActivation in place of sigmoid.
 //
 // Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights:
 // kernel (features, 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units) with b before b', or (3·units) with
 // ResetBefore; gates in the order update, reset, new. Formula and defaults are those of keras.layers.GRUCell. In
-// training Dropout draws one mask of the inputs for all gates, the same at every step; with RecurrentDropout inputs and
-// state have one mask for each gate. Source: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder",
-// arXiv 1406.1078: its first version has the reset gate after the product, the third one before it.
+// training Dropout draws one mask of the inputs for all gates, the same at every step. With RecurrentDropout, inputs
+// and state have a separate mask for each gate. Source: Cho et al., "Learning Phrase Representations using RNN
+// Encoder-Decoder", arXiv 1406.1078: its first version has the reset gate after the product, the third one before it.
 type GRUCell struct {
 	Base
 	recurrent
@@ -128,7 +128,7 @@ func (l *GRUCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return F
 
 // GRU runs a GRUCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros if omitted, and last
 // optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps,
 // units); with ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and
 // the weights are those of GRUCell; behaviour and defaults are those of keras.layers.GRU.

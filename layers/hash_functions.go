@@ -72,7 +72,7 @@ func farmUpTo64(s string) uint64 {
 	return farmMix(rotateRight(e+f, 43)+rotateRight(g, 30)+h, e+rotateRight(f+a, 18)+g, mul)
 }
 
-// farmWeak hashes 32 bytes at a place with two seeds.
+// farmWeak hashes 32 bytes with two seeds.
 func farmWeak(s string, at int, a, b uint64) (uint64, uint64) {
 	w, x, y, z := load64(s, at), load64(s, at+8), load64(s, at+16), load64(s, at+24)
 	a += w
@@ -112,7 +112,7 @@ func farmLong(s string) uint64 {
 	return farmMix(farmMix(v0, w0, mul)+shiftMix(y)*farmK0+z, farmMix(v1, w1, mul)+x, mul)
 }
 
-// joinFingerprints makes one hash of two, as TensorFlow's FingerprintCat64.
+// joinFingerprints combines two hashes into one, like TensorFlow's FingerprintCat64.
 func joinFingerprints(a, b uint64) uint64 {
 	const mul = 0xc6a4a7935bd1e995
 	r := a ^ mul

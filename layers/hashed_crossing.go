@@ -13,9 +13,9 @@ import (
 //	h = 0xDECAFCAFFE;  for each feature x: h = join(h, f(x));  y = h mod NumBins
 //
 // with f(x) = FarmHash Fingerprint64 for words and x itself for integers, and TensorFlow's FingerprintCat64 to join two
-// hashes. OutputMode "int" gives bins, "one_hot" writes them as rows like [CategoryEncoding].
+// hashes. OutputMode "int" gives bins; "one_hot" writes them as rows like [CategoryEncoding].
 //
-// The layer works on the host ([HostLayer]): in a model it stands right after inputs.
+// The layer works on the host ([HostLayer]): in a model it must come right after inputs.
 //
 // Input shape: (batch) or (batch, 1), the same for all. Output shape: that of the inputs, int64; with "one_hot" (batch,
 // NumBins), float32.
@@ -98,7 +98,7 @@ func (l *HashedCrossing) HostType(inputs ...ir.Type) (ir.Type, error) {
 	return hashedRows(inputs[0].Shape, outputMode(l.OutputMode, IntMode), l.NumBins, l.DType)
 }
 
-// Forward reports that the layer cannot be part of a program.
+// Forward fails, because the layer cannot be part of a program.
 func (l *HashedCrossing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
 // AmendConfig writes the type of the results, which Keras requires.
@@ -110,7 +110,7 @@ func (l *HashedCrossing) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds the switch for sparse results, which do not exist here.
+// IgnoredConfig adds the option for sparse results, which do not exist here.
 func (l *HashedCrossing) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse", "trainable")
 }

@@ -21,7 +21,7 @@ import (
 //
 // OutputMode "int" gives bins; "one_hot", "multi_hot" and "count" write them as rows like [CategoryEncoding].
 //
-// The layer works on the host ([HostLayer]): in a model it stands right after an input.
+// The layer works on the host ([HostLayer]): in a model it must come right after an input.
 //
 // Input shape: any. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, float32.
 type Hashing struct {
@@ -49,7 +49,7 @@ func (l *Hashing) check() error {
 	return checkSalt(l.Salt)
 }
 
-// masks returns which elements of x are the MaskValue; floats before they are truncated.
+// masks returns which elements of x equal the MaskValue. Floats are compared before they are truncated.
 func (l *Hashing) masks(x HostArray, words []string) func(i int) bool {
 	switch v := l.MaskValue.(type) {
 	case string:
@@ -132,10 +132,10 @@ func (l *Hashing) HostType(inputs ...ir.Type) (ir.Type, error) {
 	return hashedRows(shape, mode, l.NumBins, l.DType)
 }
 
-// Forward reports that the layer cannot be part of a program.
+// Forward fails, because the layer cannot be part of a program.
 func (l *Hashing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
-// MigrateConfig refuses values to mask that are no words or numbers, and takes true for 1.
+// MigrateConfig refuses mask values that are neither words nor numbers, and reads true as 1.
 func (l *Hashing) MigrateConfig(keys map[string]json.RawMessage) error {
 	if number, ok := map[string]string{"true": "1", "false": "0"}[string(keys["mask_value"])]; ok {
 		keys["mask_value"] = json.RawMessage(number)
@@ -161,7 +161,7 @@ func (l *Hashing) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds the switch for sparse results, which do not exist here.
+// IgnoredConfig adds the option for sparse results, which do not exist here.
 func (l *Hashing) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse")
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// headAttention is what the attention layers with heads do between their projections. Projected tensors have the axes
-// of the inputs but the last, then heads and features; scores have the axes that are not attended over, heads, query
-// positions, key positions.
+// headAttention is the part of attention layers with heads between the projections. Projected tensors have the axes of
+// the inputs except the last, then heads and features. Scores have the axes that are not attended over, then heads,
+// query positions and key positions.
 type headAttention struct {
 	scale   float64
 	dropout float64
@@ -28,7 +28,8 @@ type headAttention struct {
 // letters name the axes in equations.
 const letters = "abcdefghijklmnopqrstuvwxyz"
 
-// arrange works out the equations for inputs of a rank. axes nil is all axes but batch and features.
+// arrange determines the equations for inputs of a rank. If axes is nil, all axes but batch and features are attended
+// over.
 func (a *headAttention) arrange(b *Builder, rank int, axes []int) {
 	if 2*rank+2 > len(letters) {
 		b.Fail("takes inputs of at most %d axes, received %d", len(letters)/2-1, rank)
@@ -65,11 +66,11 @@ func (a *headAttention) arrange(b *Builder, rank int, axes []int) {
 	a.leading, a.spread = len(lead), len(a.axes)
 }
 
-// attend returns the results of the heads, and the probabilities where they are asked for. mask is nil or has the rank
-// of the scores and broadcasts to them.
+// attend returns the results of the heads, and the probabilities if requested. mask is nil or has the rank of the
+// scores and broadcasts to them.
 //
-// Keras has two ways: without dropout and probabilities a fused one, in which a query that sees no key sees all of them
-// alike; otherwise one in which it sees nothing and its result is zero.
+// Keras has two implementations. Without dropout and probabilities it is a fused one, in which a query that sees no key
+// attends to all of them equally. Otherwise such a query attends to nothing, and its result is zero.
 func (a *headAttention) attend(c *Context, q, k, v, mask *ops.Tensor) (y, probabilities *ops.Tensor) {
 	if a.dropout == 0 && !a.scores && a.rank == 3 {
 		return a.fused(c, q, k, v, mask), nil
@@ -99,13 +100,13 @@ func (a *headAttention) fused(c *Context, q, k, v, mask *ops.Tensor) *ops.Tensor
 	return meanUnseen(y, v, visible)
 }
 
-// meanUnseen gives queries that see no key, to which attention gives zeros, the mean of all values.
+// meanUnseen gives queries that see no key the mean of all values instead of zeros.
 func meanUnseen(y, v, visible *ops.Tensor) *ops.Tensor {
 	sees := ops.ExpandDims(ops.SwapAxes(ops.Any(visible, -1), 1, 2), -1) // (batch, queries, heads, 1)
 	return ops.Where(sees, y, ops.KeepDims(ops.Mean(v, 1), v, 1))
 }
 
-// past is true where a key is not after the query: (queries, keys).
+// past (queries, keys) is true where the key is not after the query.
 func (a *headAttention) past(c *Context, queries, keys int) *ops.Tensor {
 	if len(a.axes) != 1 {
 		ops.Failf(c.Graph(), "UseCausalMask and SlidingWindow need one attention axis, there are %d", len(a.axes))
@@ -113,7 +114,7 @@ func (a *headAttention) past(c *Context, queries, keys int) *ops.Tensor {
 	return ops.GreaterEqual(ops.Iota(c, ir.Int32, 0, queries, keys), ops.Iota(c, ir.Int32, 1, queries, keys))
 }
 
-// near is true where query and key are less than the window apart: (queries, keys).
+// near (queries, keys) is true where the distance of query and key is less than the window.
 func (a *headAttention) near(c *Context, queries, keys int) *ops.Tensor {
 	if len(a.axes) != 1 {
 		ops.Failf(c.Graph(), "UseCausalMask and SlidingWindow need one attention axis, there are %d", len(a.axes))
@@ -133,8 +134,8 @@ func and(a, b *ops.Tensor) *ops.Tensor {
 	return ops.LogicalAnd(a, b)
 }
 
-// maskedSoftmax is the softmax over the last n axes together. What is masked counts nothing; a row masked throughout is
-// zero.
+// maskedSoftmax is the softmax over the last n axes together. Masked elements are zero; a row that is completely masked
+// is all zeros.
 func maskedSoftmax(x, mask *ops.Tensor, n int) *ops.Tensor {
 	rank := x.Rank()
 	axes := make([]int, n)
@@ -212,7 +213,7 @@ func (a *headAttention) explicit(c *Context, m *ops.Tensor) *ops.Tensor {
 	return m
 }
 
-// attentionInputs sorts query, value, key and mask out of the inputs. A bool tensor at the end, or a fourth one, is the
+// attentionInputs finds query, value, key and mask among the inputs. A bool tensor at the end, or a fourth one, is the
 // mask.
 func attentionInputs(c *Context, in []*ops.Tensor) (query, value, key, mask *ops.Tensor) {
 	if n := len(in); n == 4 || n == 3 && in[2].DType() == ir.Bool {

@@ -36,8 +36,8 @@ func (p *headProjections) attributes(query, key, gate, value, output string) []s
 	return []string{query, key, gate, value, output}
 }
 
-// attend projects the inputs, computes the attention, each head of key and value serving repeats heads of the query,
-// and projects the result.
+// attend projects the inputs, computes the attention, where each head of key and value serves repeats heads of the
+// query, and projects the result.
 func (p *headProjections) attend(c *Context, a *headAttention, in []*ops.Tensor, repeats int) []*ops.Tensor {
 	query, value, key, given := attentionInputs(c, in)
 	if query.Rank() != a.rank || value.Rank() != a.rank {

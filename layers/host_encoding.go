@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// maxHostElements bounds the size of what a host layer makes of one batch.
+// maxHostElements limits the size of a host layer's result for one batch.
 const maxHostElements = 1 << 30
 
 // encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers
@@ -94,7 +94,7 @@ func product(shape []int) int {
 	return n
 }
 
-// lookupRows is the type of the rows that lookups give: counts, unless they are weighed.
+// lookupRows returns the type of the rows of lookups, which hold integer counts unless they are weighted.
 func lookupRows(mode OutputMode) ir.DType {
 	if mode == TFIDFMode {
 		return ir.Float32
@@ -102,7 +102,8 @@ func lookupRows(mode OutputMode) ir.DType {
 	return ir.Int64
 }
 
-// hashedType is the type of what hashing layers give: that of their policy, else int64 for bins and float32 for rows.
+// hashedType returns the result type of hashing layers: that of their policy, or else int64 for bins and float32 for
+// rows.
 func hashedType(policy string, mode OutputMode) ir.DType {
 	d, err := ir.ParseDType(policy)
 	switch {
@@ -142,7 +143,7 @@ func hashed(bins []int64, shape []int, mode OutputMode, depth int, policy string
 	return y, err
 }
 
-// weighed multiplies the rows of counts by the weights of their columns.
+// weighed multiplies rows of counts by the weights of their columns.
 func (a HostArray) weighed(weights []float64) HostArray {
 	out := a.floats()
 	for i, n := range out.Floats {
@@ -151,7 +152,7 @@ func (a HostArray) weighed(weights []float64) HostArray {
 	return out
 }
 
-// single returns the one input of a host layer.
+// single returns the only input of a host layer.
 func single(inputs []HostArray) (HostArray, error) {
 	if len(inputs) != 1 {
 		return HostArray{}, fmt.Errorf("takes one input, received %d", len(inputs))

@@ -8,7 +8,7 @@ import (
 )
 
 // HostArray is an array in the memory of the host, row-major: of strings, of integers or of floats. Exactly one of the
-// three lists is used; an array without elements has none.
+// three lists is used; an array without elements uses none.
 type HostArray struct {
 	Shape   []int
 	Strings []string
@@ -48,18 +48,18 @@ func (a HostArray) check() error {
 }
 
 // HostLayer is implemented by layers that work on text. A program has no strings, so a model runs these layers on the
-// host, on its input data, before its program; they cannot come later. Calling one inside a trace is an error.
+// host, on its input data, before its program; they cannot come later. Calling such a layer inside a trace is an error.
 type HostLayer interface {
 	Layer
 	// Transform computes the layer.
 	Transform(inputs ...HostArray) (HostArray, error)
-	// HostType returns shape and element type of the result for inputs of the given ones, with Unknown for open axes.
-	// Strings have the type ir.Invalid.
+	// HostType returns the shape and element type of the result for inputs of the given types, with Unknown for open
+	// axes. Strings have the type ir.Invalid.
 	HostType(inputs ...ir.Type) (ir.Type, error)
 }
 
 // AsHostLayer returns the layer as one that runs on the host; false for layers of the program. An [IntegerLookup] is
-// one or the other, by its OOVMethod.
+// one or the other, depending on its OOVMethod.
 func AsHostLayer(l Layer) (HostLayer, bool) {
 	if i, ok := l.(*IntegerLookup); ok && i.hashes() {
 		return hashingLookup{i}, true
@@ -71,28 +71,27 @@ func AsHostLayer(l Layer) (HostLayer, bool) {
 	return h, ok
 }
 
-// Staged is implemented by models, which may begin with layers that run on the host: their program takes the results of
-// those layers.
+// Staged is implemented by models, which may begin with layers that run on the host. Their program then takes the
+// results of those layers.
 type Staged interface {
 	Layer
-	// StagedTypes are the types of what the program takes for inputs of the given types; staged is false where no layer
-	// works on the host.
+	// StagedTypes returns the types of the program's inputs for model inputs of the given types. staged is false if no
+	// layer works on the host.
 	StagedTypes(inputs []ir.Type) (types []ir.Type, staged bool, err error)
 }
 
-// ArrayKeeper is implemented by layers with arrays that a weights file holds under specific names, besides the
-// variables, which are numbered there: the weights of words in OutputMode "tf_idf".
+// ArrayKeeper is implemented by layers with arrays that a weights file holds under specific names, unlike variables,
+// which are numbered there: the weights of words in OutputMode "tf_idf".
 type ArrayKeeper interface {
-	// ArrayNames are the paths of the datasets below the layer's group, such as "vars/idf_weights".
+	// ArrayNames returns the paths of the datasets below the layer's group, such as "vars/idf_weights".
 	ArrayNames() []string
-	// Arrays are their contents; none where there is nothing to keep.
+	// Arrays returns their contents, or nothing if there is nothing to keep.
 	Arrays() map[string][]float64
 	// LoadArrays restores the arrays that a file has. It is called before LoadAssets.
 	LoadArrays(arrays map[string][]float64) error
 }
 
-// NewTextInput returns a symbolic input of strings; only layers that are a [HostLayer] take it. shape includes the
-// batch axis.
+// NewTextInput returns a symbolic input of strings. Only a [HostLayer] takes it. shape includes the batch axis.
 func NewTextInput(name string, shape ...int) *KerasTensor {
 	return NewInput(name, ir.Invalid, shape...)
 }
@@ -128,7 +127,7 @@ func inferHostTypes(l HostLayer, inputs []ir.Type) ([]ir.Type, error) {
 	return b.results, nil
 }
 
-// oneInput reports what is not one input of words, or one of numbers.
+// oneInput reports inputs that are not a single input of words or of numbers.
 func oneInput(inputs []ir.Type, words bool) error {
 	kind, dtype := "numbers", "int64"
 	if words {

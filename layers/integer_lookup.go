@@ -73,7 +73,7 @@ func (l *IntegerLookup) lookup() *lookup[int64] {
 	return k
 }
 
-// ready returns settings and vocabulary, which is nil while there is none.
+// ready returns the settings and the vocabulary, which is nil if there is none yet.
 func (l *IntegerLookup) ready() (*lookup[int64], *table[int64], error) {
 	k := l.lookup()
 	if err := cmp.Or(k.check(), l.checkMethod(), checkSalt(l.Salt)); err != nil {
@@ -285,9 +285,9 @@ func invertNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor
 func (l *IntegerLookup) keepsInputType() {}
 
 // Adapt learns the vocabulary of some data, replacing what was learned before: all distinct numbers, the most frequent
-// first, equally frequent ones in decreasing order, at most MaxTokens with the special tokens. For "tf_idf" it learns
-// the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A model
-// that has run keeps the vocabulary that it was compiled with, until it is compiled again.
+// first, equally frequent ones in decreasing order, at most MaxTokens including the special tokens. For "tf_idf" it
+// learns the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A
+// model that has run keeps the vocabulary that it was compiled with, until it is compiled again.
 func (l *IntegerLookup) Adapt(batches ...kernels.Array) error {
 	columns := slices.Clone(batches)
 	for i, b := range columns {
@@ -324,8 +324,8 @@ func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 	return l.adopt(l, k, &c, l.Vocabulary != nil, err)
 }
 
-// SetVocabulary gives the layer its numbers, with the special ones at the beginning or without; for "tf_idf" also their
-// weights.
+// SetVocabulary gives the layer its numbers, with or without the special ones at the beginning, and for "tf_idf" also
+// their weights.
 func (l *IntegerLookup) SetVocabulary(numbers []int, idfWeights ...float64) error {
 	return l.set(l, l.lookup(), wide(numbers), idfWeights)
 }
@@ -349,7 +349,7 @@ func (l *IntegerLookup) VocabularySize() int {
 	return l.lookup().size(t)
 }
 
-// GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file has them as
+// GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file holds them as
 // "idf_weights".
 func (l *IntegerLookup) GetIDFWeights() []float64 {
 	_, t, _ := l.ready()
@@ -364,7 +364,8 @@ func (l *IntegerLookup) Assets() (map[string][]byte, error) {
 	return map[string][]byte{vocabularyName: vocabularyFile(l.GetVocabulary(true))}, nil
 }
 
-// LoadAssets reads the vocabulary. That of "tf_idf" needs its weights, too, which a weights file has, see LoadArrays.
+// LoadAssets reads the vocabulary. With "tf_idf" the vocabulary also needs its weights, which the weights file holds;
+// see LoadArrays.
 func (l *IntegerLookup) LoadAssets(files map[string][]byte) error {
 	content, ok := files[vocabularyName]
 	if !ok || l.Vocabulary != nil {
@@ -385,14 +386,14 @@ func (l *IntegerLookup) LoadAssets(files map[string][]byte) error {
 func (l *IntegerLookup) Arrays() map[string][]float64 { return idfArrays(l.GetIDFWeights()) }
 
 // LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or
-// to the present one where there is one.
+// to the current one if there is one.
 func (l *IntegerLookup) LoadArrays(arrays map[string][]float64) error {
 	l.stored = arrays[idfName]
 	k, t, _ := l.ready() // where there is an error, there is no table
 	return l.loadIDF(l, k, t)
 }
 
-// MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
+// MigrateConfig keeps the size of the vocabulary, which determines shapes before the vocabulary is read.
 func (l *IntegerLookup) MigrateConfig(keys map[string]json.RawMessage) error {
 	if raw, ok := keys["salt"]; ok && len(raw) > 0 && raw[0] != '[' && string(raw) != "null" {
 		keys["salt"] = json.RawMessage(fmt.Sprintf("[%s]", raw)) // one number

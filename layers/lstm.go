@@ -11,14 +11,14 @@ import (
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
+// with Activation in place of tanh and RecurrentActivation in place of sigmoid.
 //
 // Inputs: x (batch, features) and the states h and c (batch, units). Results: h' and the new states h' and c'. Weights:
 // kernel (features, 4·units), recurrent_kernel (units, 4·units), bias (4·units), with the gates in the order input,
 // forget, cell, output. Formula and defaults are those of keras.layers.LSTMCell. In training Dropout draws one mask of
-// the inputs for all gates, the same at every step; with RecurrentDropout inputs and state have one mask for each gate.
-// Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997; forget gate: Gers, Schmidhuber, Cummins, 2000; its
-// bias of 1: Jozefowicz, Zaremba, Sutskever, ICML 2015.
+// the inputs for all gates, the same at every step. With RecurrentDropout, inputs and state have a separate mask for
+// each gate. Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997; forget gate: Gers, Schmidhuber, Cummins,
+// 2000; its bias of 1: Jozefowicz, Zaremba, Sutskever, ICML 2015.
 type LSTMCell struct {
 	Base
 	recurrent
@@ -101,10 +101,10 @@ func (l *LSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return 
 
 // LSTM runs an LSTMCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial states h and c (batch, units), zeros where left out, and
-// last optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch,
-// steps, units); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. The
-// formula and the weights are those of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
+// Inputs: x (batch, steps, features), optionally the initial states h and c (batch, units), zeros if omitted, and last
+// optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps,
+// units); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula
+// and the weights are those of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
 type LSTM struct {
 	Base
 	recurrentLoop

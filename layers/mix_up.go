@@ -16,12 +16,12 @@ import (
 // after them, optionally, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes of
 // the images. Results have the same order and shapes, and [InvokeAll] returns all of them. Images come in the compute
 // type; labels and masks keep their type where it is a float type, others become float32. One image without the batch
-// stays as it is. Masks of Keras's kind do not pass through.
+// stays as it is. Keras masks do not pass through.
 //
-// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp
-// has an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as
-// in Keras's files. Of boxes, see [LabelledImages], each image gets its own and those of the other one: twice as many
-// in training as in inference.
+// In Fit the labels of a batch are not inputs of the model, so a TrainStep calls the layer before the model; MixUp has
+// an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in
+// Keras's files. Of boxes, see [LabelledImages], each image gets its own and those of the other one: twice as many in
+// training as in inference.
 //
 // Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, which
 // takes the elements of masks out of order.

@@ -141,7 +141,7 @@ func (d drawn) of(part string) drawn {
 	return own
 }
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *RandAugment) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }

@@ -6,7 +6,7 @@ import (
 
 // RandomBrightness adds, in training, one number to all values of an image. Otherwise y = x.
 //
-//	y = clip(x + f·(ValueRange[1] - ValueRange[0]), ValueRange)     f even in [Factor[0], Factor[1])
+//	y = clip(x + f·(ValueRange[1] - ValueRange[0]), ValueRange)     f uniform in [Factor[0], Factor[1])
 //
 // Input shape: (batch, height, width, channels), or one image without the batch. Output shape: that of the input, in
 // the compute type. A mask does not pass through.
@@ -47,7 +47,7 @@ func (l *RandomBrightness) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Add(x, perImage(d["rgb_delta"], x)), low, high)
 }
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *RandomBrightness) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }

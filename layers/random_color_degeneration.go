@@ -6,9 +6,9 @@ import (
 
 // RandomColorDegeneration mixes, in training, each image with its gray version. Otherwise y = x.
 //
-//	y = clip(x + f·(gray(x)-x), ValueRange)     f even in [Factor[0], Factor[1]), gray as in [RandomGrayscale]
+//	y = clip(x + f·(gray(x)-x), ValueRange)     f uniform in [Factor[0], Factor[1]), gray as in [RandomGrayscale]
 //
-// A factor given as one number f stands for {-f, f}, as in Keras: negative numbers strengthen colours.
+// A factor given as a single number f stands for {-f, f}, as in Keras: negative numbers strengthen colours.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -50,7 +50,7 @@ func (l *RandomColorDegeneration) transform(x *ops.Tensor, d drawn) *ops.Tensor 
 	return ops.Clip(ops.Add(x, ops.Multiply(perImage(d["factor"], x), gray)), low, high)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomColorDegeneration) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }

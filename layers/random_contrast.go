@@ -6,9 +6,9 @@ import (
 
 // RandomContrast moves, in training, the values of each channel of each image away from their mean. Otherwise y = x.
 //
-//	y = clip((x - mean)·f + mean, ValueRange)     f even in [1 - Factor[0], 1 + Factor[1])
+//	y = clip((x - mean)·f + mean, ValueRange)     f uniform in [1 - Factor[0], 1 + Factor[1])
 //
-// A factor given as one number f stands for {0, f}, so that contrast grows only, as in Keras; {f, f} draws on both
+// A factor given as a single number f stands for {0, f}, so that contrast grows only, as in Keras; {f, f} draws on both
 // sides.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
@@ -50,7 +50,7 @@ func (l *RandomContrast) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Add(ops.Multiply(ops.Subtract(x, mean), perImage(d["contrast_factor"], x)), mean), low, high)
 }
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *RandomContrast) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, 0)
 }

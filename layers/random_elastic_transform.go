@@ -16,10 +16,10 @@ import (
 // distance, divided by their sum over all these neighbours; beyond the border is nothing. σ = 0.05·f·min(height,
 // width). Results of all images are cut to ValueRange.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
-// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a), "wrap" (a b c d
-// | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or "constant", which is FillValue. Factors given as one
-// number f stand for {0, f}.
+// Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside the
+// image, FillMode says what is read: "reflect" (d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a),
+// "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or "constant", which is FillValue.
+// Factors given as a single number f stand for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -140,7 +140,7 @@ func blurMatrix(sigma *ops.Tensor, length int) *ops.Tensor {
 	return ops.Divide(weight(distance), ops.Sum(weight(all)))
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomElasticTransform) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "scale", orOne(l.Scale), 0); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 // [Scale[0], Scale[1]), at an even place.
 //
 // It is filled with FillValue, or with normal noise times ValueRange[1]; either is cut to ValueRange. A factor given as
-// one number f stands for {0, f}, as in Keras.
+// a single number f stands for {0, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -98,7 +98,7 @@ func (l *RandomErasing) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(where, ops.Cast(d["fill_value"], x.DType()), x)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomErasing) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "scale", l.scale(), 0); err != nil {
 		return err

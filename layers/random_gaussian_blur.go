@@ -76,7 +76,7 @@ func (l *RandomGaussianBlur) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Where(perImage(d["should_apply_blur"], x), y, x), low, high)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomGaussianBlur) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "sigma", l.sigma(), 0); err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 
 // RandomHue turns, in training, the hue of each image. Otherwise y = x.
 //
-//	h' = h ± f/2     f even in [Factor[0], Factor[1]), with (h, saturation, value) the colour and h in turns
+//	h' = h ± f/2     f uniform in [Factor[0], Factor[1]), with (h, saturation, value) the colour and h in turns
 //
-// Results are cut to ValueRange. A factor given as one number f stands for {0, f}.
+// Results are cut to ValueRange. A factor given as a single number f stands for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -55,7 +55,7 @@ func (l *RandomHue) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return rescale(ops.Clip(fromHSV(hue, saturation, value, channel), 0, 1), 0, 1, low, high)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomHue) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, 0)
 }

@@ -9,7 +9,7 @@ import (
 //
 //	y = ValueRange[1] - x
 //
-// A factor given as one number f stands for {0, f}, as in Keras; {f, f} is the probability f itself.
+// A factor given as a single number f stands for {0, f}, as in Keras; {f, f} is the probability f itself.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -48,7 +48,7 @@ func (l *RandomInvert) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(perImage(d["apply_inversion"], x), ops.Subtract(ops.Scalar(x, high), x), x)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomInvert) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }

@@ -19,8 +19,8 @@ import (
 //
 // with the h that send the four moved corners to the four corners before.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Outside of the image
-// lies FillValue. A factor given as one number f stands for {0, f}, as in Keras.
+// Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside of the
+// image lies FillValue. A factor given as a single number f stands for {0, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Height and width are at least 2. Output shape: that of the input, in the compute
@@ -127,7 +127,7 @@ func perspectivePoints(x, y, from, to *ops.Tensor, size boundingboxes.Size) (new
 		ops.Cast(ops.MultiplyScalar(ops.Divide(sum(3, h(5)), depth), size.Height), dtype)
 }
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *RandomPerspective) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }

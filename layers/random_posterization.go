@@ -9,8 +9,8 @@ import (
 //
 //	y = floor(x / 2^(8-b))·2^(8-b)     b even among Factor[0] ... Factor[1]-1
 //
-// on images brought from ValueRange to integers from 0 to 255 and back. A factor given as one number f stands for {1,
-// f}; {f, f} is f itself.
+// on images brought from ValueRange to integers from 0 to 255 and back. A factor given as a single number f stands for
+// {1, f}; {f, f} is f itself.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -67,7 +67,7 @@ func (l *RandomPosterization) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return rescale(ops.Cast(ops.LeftShift(ops.RightShift(bits, shift), shift), x.DType()), 0, 255, low, high)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomPosterization) AmendConfig(keys map[string]any) error {
 	if len(l.Factor) == 1 {
 		keys["factor"] = []any{int64(1), int64(l.Factor[0])}

@@ -12,9 +12,9 @@ import (
 //
 //	u·cos θ - v·sin θ,   u·sin θ + v·cos θ
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
-// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a
-// a a | a b c d | d d d d) or "constant", which is FillValue.
+// Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside the
+// image, FillMode says what is read: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d),
+// "nearest" (a a a a | a b c d | d d d d) or "constant", which is FillValue.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -68,7 +68,7 @@ func (l *RandomRotation) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
 	return l.cells(images, d).boxes(boxes)
 }
 
-// cells says where the cells of images (batch, height, width, channels) come from.
+// cells says where the cells of images (batch, height, width, channels) are sampled.
 func (l *RandomRotation) cells(x *ops.Tensor, d drawn) affineMap {
 	angle := ops.MultiplyScalar(d["angle"], math.Pi/180)
 	cos, sin := ops.Cos(angle), ops.Sin(angle)
@@ -87,7 +87,7 @@ func aroundCentre(x, a0, a1, b0, b1 *ops.Tensor) affineMap {
 	return affineMap{a0, a1, shift(cx, a0, a1), b0, b1, shift(cy, b0, b1)}
 }
 
-// AmendConfig writes a factor of one number as the range that it stands for.
+// AmendConfig writes a single number as the range that it stands for.
 func (l *RandomRotation) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }

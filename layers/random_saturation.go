@@ -6,10 +6,10 @@ import (
 
 // RandomSaturation multiplies, in training, the saturation of each image. Otherwise y = x.
 //
-//	s' = clip(s·f/(1-f), ValueRange)     f even in [Factor[0], Factor[1]), with (hue, s, value) the colour
+//	s' = clip(s·f/(1-f), ValueRange)     f uniform in [Factor[0], Factor[1]), with (hue, s, value) the colour
 //
-// f = ½ leaves colours alone, below they fade, above they grow; 0 is gray. A factor given as one number f stands for
-// {-f, f}, as in Keras.
+// f = ½ leaves colours alone, below they fade, above they grow; 0 is gray. A factor given as a single number f stands
+// for {-f, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -54,7 +54,7 @@ func (l *RandomSaturation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return fromHSV(hue, saturation, value, channel)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomSaturation) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }

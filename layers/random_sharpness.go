@@ -6,10 +6,10 @@ import (
 
 // RandomSharpness moves, in training, each image towards a smoothed one or away from it. Otherwise y = x.
 //
-//	y = clip(x + (1-2·f)·(smooth(x)-x), ValueRange)     f even in [Factor[0], Factor[1])
+//	y = clip(x + (1-2·f)·(smooth(x)-x), ValueRange)     f uniform in [Factor[0], Factor[1])
 //
 // smooth weighs a cell by 5/13 and its eight neighbours by 1/13 each, with zeros around the image. f = ½ changes
-// nothing, below the image becomes smoother, above sharper. A factor given as one number f stands for {0, f}.
+// nothing, below the image becomes smoother, above sharper. A factor given as a single number f stands for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -53,7 +53,7 @@ func (l *RandomSharpness) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Add(x, ops.Multiply(f, ops.Subtract(smooth, x))), low, high)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *RandomSharpness) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, 0)
 }

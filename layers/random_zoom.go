@@ -9,9 +9,9 @@ import (
 // and w in WidthFactor: negative numbers zoom in, positive ones zoom out. Without a WidthFactor w = h, which keeps the
 // proportions.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
-// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a
-// a a | a b c d | d d d d) or "constant", which is FillValue.
+// Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside the
+// image, FillMode says what is read: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d),
+// "nearest" (a a a a | a b c d | d d d d) or "constant", which is FillValue.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -77,7 +77,7 @@ func (l *RandomZoom) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
 	return l.cells(images, d).boxes(boxes)
 }
 
-// cells says where the cells of images (batch, height, width, channels) come from.
+// cells says where the cells of images (batch, height, width, channels) are sampled.
 //
 //dim:known drawn in training, for the shapes of a step
 func (l *RandomZoom) cells(x *ops.Tensor, d drawn) affineMap {

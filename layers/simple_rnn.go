@@ -78,7 +78,7 @@ func (l *SimpleRNNCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 
 // SimpleRNN runs a SimpleRNNCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros if omitted, and last
 // optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps,
 // units); with ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and
 // the weights are those of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.

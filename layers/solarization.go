@@ -10,7 +10,7 @@ import (
 //	z = clip(x + a, 0, 255);  y = z below t, else 255 - z
 //
 // with a uniform in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images
-// brought from ValueRange to 0 ... 255 and back. A factor given as one number f stands for {0, f}.
+// brought from ValueRange to 0 ... 255 and back. A factor given as a single number f stands for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -62,7 +62,7 @@ func (l *Solarization) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return rescale(z, 0, 255, low, high)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
+// AmendConfig writes single numbers as the ranges that they stand for.
 func (l *Solarization) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "addition_factor", orZero(l.AdditionFactor), 0); err != nil {
 		return err

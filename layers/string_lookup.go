@@ -21,7 +21,7 @@ import (
 // "int" gives numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf"
 // multiplies counts by a weight for each word. With Invert numbers become words.
 //
-// The layer works on the host ([HostLayer]): in a model it stands right after an input of strings.
+// The layer works on the host ([HostLayer]): in a model it must come right after an input of strings.
 //
 // Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding,
 // int64, and with "tf_idf" float32.
@@ -62,7 +62,7 @@ func (l *StringLookup) lookup() *lookup[string] {
 	return k
 }
 
-// ready returns settings and vocabulary, which is nil while there is none.
+// ready returns the settings and the vocabulary, which is nil if there is none yet.
 func (l *StringLookup) ready() (*lookup[string], *table[string], error) {
 	k := l.lookup()
 	if err := k.check(); err != nil {
@@ -168,9 +168,9 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 	return encodedType(x.Shape, k.mode, k.depth(t), lookupRows(k.mode))
 }
 
-// Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent
-// ones first, equally frequent ones in falling order, at most MaxTokens with the special tokens. For "tf_idf" it learns
-// the weight log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
+// Adapt learns the vocabulary of some data, replacing what was learned before: all distinct words, the most frequent
+// ones first, equally frequent ones in decreasing order, at most MaxTokens including the special tokens. For "tf_idf"
+// it learns the weight log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
 func (l *StringLookup) Adapt(batches ...HostArray) error {
 	return l.AdaptBatches(each(columns(batches)))
 }
@@ -212,8 +212,8 @@ func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	return l.adopt(l, k, &c, l.Vocabulary != nil, err)
 }
 
-// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their
-// weights.
+// SetVocabulary gives the layer its words, with or without the special ones at the beginning, and for "tf_idf" also
+// their weights.
 func (l *StringLookup) SetVocabulary(words []string, idfWeights ...float64) error {
 	return l.set(l, l.lookup(), words, idfWeights)
 }
@@ -233,7 +233,7 @@ func (l *StringLookup) VocabularySize() int {
 	return l.lookup().size(t)
 }
 
-// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as
+// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file holds them as
 // "idf_weights".
 func (l *StringLookup) GetIDFWeights() []float64 {
 	_, t, _ := l.ready()
@@ -249,7 +249,8 @@ func (l *StringLookup) Assets() (map[string][]byte, error) {
 	return map[string][]byte{vocabularyName: vocabularyFile(l.GetVocabulary(true))}, nil
 }
 
-// LoadAssets reads the vocabulary. That of "tf_idf" needs its weights, too, which a weights file has, see LoadArrays.
+// LoadAssets reads the vocabulary. With "tf_idf" the vocabulary also needs its weights, which the weights file holds;
+// see LoadArrays.
 func (l *StringLookup) LoadAssets(files map[string][]byte) error {
 	content, ok := files[vocabularyName]
 	if !ok || l.Vocabulary != nil {
@@ -262,14 +263,14 @@ func (l *StringLookup) LoadAssets(files map[string][]byte) error {
 func (l *StringLookup) Arrays() map[string][]float64 { return idfArrays(l.GetIDFWeights()) }
 
 // LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or
-// to the present one where there is one.
+// to the current one if there is one.
 func (l *StringLookup) LoadArrays(arrays map[string][]float64) error {
 	l.stored = arrays[idfName]
 	k, t, _ := l.ready() // where there is an error, there is no table
 	return l.loadIDF(l, k, t)
 }
 
-// Forward reports that the layer cannot be part of a program.
+// Forward fails, because the layer cannot be part of a program.
 func (l *StringLookup) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
 // ForwardHost is the Forward of a [HostLayer]: a mistake, because its result is not a tensor of a program.
@@ -279,7 +280,7 @@ func ForwardHost(c *Context) []*ops.Tensor {
 	return nil
 }
 
-// MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
+// MigrateConfig keeps the size of the vocabulary, which determines shapes before the vocabulary is read.
 func (l *StringLookup) MigrateConfig(keys map[string]json.RawMessage) error {
 	return migrateLookup(keys, &l.entries)
 }

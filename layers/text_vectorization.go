@@ -29,7 +29,7 @@ import (
 // cut or filled with zeros; without a fixed length the model is recompiled for every other one. "multi_hot", "count"
 // and "tf_idf" give one row for each text, see StringLookup; "one_hot" one for each word.
 //
-// The layer works on the host ([HostLayer]): in a model it stands right after an input of strings.
+// The layer works on the host ([HostLayer]): in a model it must come right after an input of strings.
 //
 // Input shape: (batch) or (batch, 1), strings; with Split "none" also (batch, words). Output shape: (batch,
 // OutputSequenceLength), int64, or (batch) where texts (batch) are not split; with rows (batch, vocabulary), int64, and
@@ -369,8 +369,8 @@ func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) er
 	return inner.adopt(inner, k, &c, inner.Vocabulary != nil, err)
 }
 
-// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their
-// weights.
+// SetVocabulary gives the layer its words, with or without the special ones at the beginning, and for "tf_idf" also
+// their weights.
 func (l *TextVectorization) SetVocabulary(words []string, idfWeights ...float64) error {
 	return l.words().SetVocabulary(words, idfWeights...)
 }
@@ -383,7 +383,7 @@ func (l *TextVectorization) GetVocabulary(special bool) []string {
 // VocabularySize returns the number of words with the special ones.
 func (l *TextVectorization) VocabularySize() int { return l.words().VocabularySize() }
 
-// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as
+// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file holds them as
 // "idf_weights".
 func (l *TextVectorization) GetIDFWeights() []float64 { return l.words().GetIDFWeights() }
 
@@ -397,7 +397,8 @@ func (l *TextVectorization) Assets() (map[string][]byte, error) {
 	return files, err
 }
 
-// LoadAssets reads the vocabulary. That of "tf_idf" needs its weights, too, which a weights file has, see LoadArrays.
+// LoadAssets reads the vocabulary. With "tf_idf" the vocabulary also needs its weights, which the weights file holds;
+// see LoadArrays.
 func (l *TextVectorization) LoadAssets(files map[string][]byte) error {
 	return l.words().LoadAssets(files)
 }
@@ -422,7 +423,7 @@ func (l *TextVectorization) LoadArrays(arrays map[string][]float64) error {
 	return l.words().LoadArrays(arrays)
 }
 
-// Forward reports that the layer cannot be part of a program.
+// Forward fails, because the layer cannot be part of a program.
 func (l *TextVectorization) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
 // MigrateConfig keeps the size of the vocabulary and reads what is switched off, which is null in files.
