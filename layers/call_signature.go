@@ -93,7 +93,8 @@ func nameArguments(l Layer, a Arguments) (namedArguments, error) {
 	return n, nil
 }
 
-// literals checks the arguments that are not tensors, so that none that calls of this layer do not know is lost.
+// literals checks the arguments that are not tensors, so that a value that calls of this layer do not support is not
+// silently lost.
 func (n namedArguments) literals(l Layer) error {
 	known := CallArguments(l)
 	for _, name := range slices.Sorted(maps.Keys(n.values)) {

@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// affineMap says for each image where its cells come from: the cell in column x and row y of the result is sampled at
+// affineMap says for each image where its cells are sampled: the cell in column x and row y of the result is sampled at
 // column a0·x + a1·y + a2 and row b0·x + b1·y + b2. Each entry is a vector with one number for each image.
 type affineMap struct{ a0, a1, a2, b0, b1, b2 *ops.Tensor }
 
-// sampling is how images are read between cells and outside of them.
+// sampling says how images are read between cells and outside of them.
 type sampling struct {
 	interpolation Interpolation // "bilinear" or "nearest"
 	fillMode      FillMode      // "reflect", "wrap", "nearest" or "constant"; "mirror", which few layers have
@@ -34,7 +34,7 @@ func samplingOf(interpolation Interpolation, fillMode FillMode, fillValue float6
 	return sampling{interpolation, fillMode, fillValue}
 }
 
-// nearest is the same with the nearest cell, as for numbers of classes.
+// nearest returns the same sampling with the nearest cell, for masks of class numbers.
 func (s sampling) nearest() sampling {
 	s.interpolation = "nearest"
 	return s
@@ -46,8 +46,8 @@ func (s sampling) transform(x *ops.Tensor, dataFormat DataFormat, cells func(ima
 	return restore(s.affineImages(images, cells(images)))
 }
 
-// boxes returns the boxes around where the corners of boxes (batch, boxes, 4), which are left, top, right and bottom,
-// come to lie: the map the other way round.
+// boxes maps the corners of boxes (batch, boxes, 4), given as left, top, right and bottom, through the inverse of the
+// map, and returns the boxes around them.
 func (m affineMap) boxes(boxes *ops.Tensor) *ops.Tensor {
 	each := func(v *ops.Tensor) *ops.Tensor { return ops.Reshape(ops.Cast(v, boxes.DType()), v.Dim(0), 1, 1) }
 	a0, a1, b0, b1 := each(m.a0), each(m.a1), each(m.b0), each(m.b1)
@@ -84,7 +84,7 @@ func (s sampling) options() ops.ImageSampling {
 	return ops.ImageSampling{Interpolation: string(s.interpolation), FillMode: string(s.fillMode), FillValue: s.fillValue}
 }
 
-// lengthNumber is the length of an axis as a number; of an open one see [ops.Number].
+// lengthNumber returns the length of an axis as a number; for open axes see [ops.Number].
 func lengthNumber(x ops.Traced, n int) float64 {
 	return ops.Number(x, func() float64 { return float64(n) }, n) //dim:known
 }

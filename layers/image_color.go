@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// needColours reports images with another number of channels than one of those given.
+// needColours reports images whose number of channels is not one of those given.
 func needColours(x *ops.Tensor, axis int, counts ...int) {
 	if !slices.Contains(counts, x.Dim(axis)) {
 		ops.Failf(x.Graph(), "expected images with %v channels on axis %d, received shape %v", counts, axis, x.Shape())
@@ -25,7 +25,7 @@ func grayscale(x *ops.Tensor, axis int) *ops.Tensor {
 	return ops.KeepDims(ops.Sum(ops.Multiply(x, weights), axis), x, axis)
 }
 
-// rescale brings numbers from one range to another.
+// rescale maps numbers from one range to another.
 func rescale(x *ops.Tensor, fromLow, fromHigh, toLow, toHigh float64) *ops.Tensor {
 	if fromLow == toLow && fromHigh == toHigh {
 		return x
@@ -88,7 +88,7 @@ func blurAxis(x *ops.Tensor, axis int, weights *ops.Tensor) *ops.Tensor {
 	return sum
 }
 
-// orOne is a factor with {0, 1} for nil, which one number 1 stands for.
+// orOne returns a factor, or the single number 1, which stands for {0, 1}, if it is nil.
 func orOne(values []float64) []float64 {
 	if values == nil {
 		return []float64{1}
@@ -96,7 +96,8 @@ func orOne(values []float64) []float64 {
 	return values
 }
 
-// drawChoice says for each image whether something is done to it, with a probability even in the range of a factor.
+// drawChoice draws for each image whether it is changed, with a probability that is itself uniform in the range of a
+// factor.
 func drawChoice(c *Context, x *ops.Tensor, seed *int, factor []float64) *ops.Tensor {
 	low, high := spread(factor, 0)
 	probability := uniform(c, seed, low, high, imageCount(x))

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// mixing is implemented by the layers that mix the examples of a batch with each other, so that what belongs to the
-// images changes with them.
+// mixing is implemented by the layers that mix the examples of a batch with each other, so that labels, masks and boxes
+// change with the images.
 type mixing interface {
 	augmentation
 	// mixLabels changes labels (batch, classes) of a float type.
@@ -15,11 +15,12 @@ type mixing interface {
 	mixMasks(masks *ops.Tensor, d drawn) *ops.Tensor
 	// mixBoxes changes boxes (batch, boxes, 4) and their labels.
 	mixBoxes(boxes, labels *ops.Tensor, d drawn) (newBoxes, newLabels *ops.Tensor)
-	// masksType is the type of results for masks of the given one.
+	// masksType returns the type of results for masks of the given type.
 	masksType(given ir.DType) ir.DType
 }
 
-// mixExamples applies such a layer in training; otherwise everything stays as it is, in the same types as in training.
+// mixExamples applies such a layer in training. Otherwise all values stay the same, but get the same types as in
+// training.
 func mixExamples(c *Context, l mixing, in []*ops.Tensor) []*ops.Tensor {
 	t := labelledInputs(l, in)
 	x := ops.Cast(t.Images, c.ComputeDType())
@@ -60,7 +61,7 @@ func mixedType(d ir.DType) ir.DType {
 	return ir.Float32
 }
 
-// drawOrder draws an order of the images of a batch: which one each is mixed with.
+// drawOrder draws an order of the images of a batch, which says with which image each one is mixed.
 func drawOrder(c *Context, x *ops.Tensor, seed *int) *ops.Tensor {
 	return ops.Argsort(ops.RandomBits(c, seedOf(seed), imageCount(x)), 0)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// lookup is what StringLookup, IntegerLookup and TextVectorization share: a vocabulary, whose entries have numbers in
+// lookup is what StringLookup, IntegerLookup and TextVectorization share: a vocabulary whose entries are numbered in
 // this order:
 //
 //	[mask token]   number 0, only with a MaskToken and OutputMode "int"
@@ -37,11 +37,11 @@ type table[T cmp.Ordered] struct {
 	idf    []float64 // of all numbers, special ones included
 }
 
-// maxBuckets is the largest number of OOV buckets: vocabularies list each of them.
+// maxBuckets limits the number of OOV buckets, because vocabularies list each of them.
 const maxBuckets = 1 << 24
 
-// errNoVocabulary is the answer of a layer that was neither given words nor adapted: without it every word would pass
-// for unknown.
+// errNoVocabulary is the error of a layer that was neither given words nor adapted. Without the error, every word would
+// silently be unknown.
 var errNoVocabulary = errors.New("has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary")
 
 // check reports settings that contradict each other.
@@ -73,7 +73,7 @@ func (l *lookup[T]) firstBucket() int {
 	return 0
 }
 
-// special are the tokens before those of the vocabulary.
+// special returns the tokens that precede the vocabulary.
 func (l *lookup[T]) special() []T {
 	var out []T
 	if l.firstBucket() == 1 {
@@ -82,7 +82,7 @@ func (l *lookup[T]) special() []T {
 	return append(out, slices.Repeat([]T{l.unknown}, l.oov)...)
 }
 
-// size is the number of entries of a table, special ones included.
+// size returns the number of entries of a table, including special ones.
 func (l *lookup[T]) size(t *table[T]) int {
 	n := l.firstBucket() + l.oov
 	if t != nil {
@@ -91,7 +91,7 @@ func (l *lookup[T]) size(t *table[T]) int {
 	return n
 }
 
-// depth is the length of the rows of modes other than "int"; 0 while it is unknown.
+// depth returns the length of the rows in modes other than "int", or 0 while it is unknown.
 func (l *lookup[T]) depth(t *table[T]) int {
 	switch {
 	case l.padToMax:
@@ -167,7 +167,7 @@ type counter[T cmp.Ordered] struct {
 	seen    int // examples
 }
 
-// tally is what is known of a token.
+// tally holds the counts of a token.
 type tally[T cmp.Ordered] struct {
 	token       T
 	count, have int // how often it was seen, and how many examples have it
@@ -194,9 +194,8 @@ func (c *counter[T]) add(example []T) {
 	}
 }
 
-// learn makes the table of the tokens that were counted: the most frequent ones first, equally frequent ones from the
-// last in the order of tokens to the first, at most as many as MaxTokens allows. The weight of a token that n of N
-// examples have is log(1 + N/(1+n)).
+// learn makes the table of the counted tokens, at most as many as MaxTokens allows: the most frequent ones first,
+// equally frequent ones in decreasing order. The weight of a token that occurs in n of N examples is log(1 + N/(1+n)).
 func (l *lookup[T]) learn(c *counter[T]) (*table[T], error) {
 	if len(c.tallies) == 0 {
 		return nil, fmt.Errorf("received no data; expected at least one example")
@@ -260,7 +259,7 @@ func (l *lookup[T]) numbers(t *table[T], tokens []T) ([]int64, error) {
 	return out, nil
 }
 
-// vocabulary lists the tokens in the order of their numbers, with the special ones or without.
+// vocabulary lists the tokens in the order of their numbers, with or without the special ones.
 func (l *lookup[T]) vocabulary(t *table[T], special bool) []T {
 	var out []T
 	if special {
@@ -281,7 +280,7 @@ func vocabularyFile[T any](tokens []T) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// vocabularyLines splits the content of vocabulary.txt as Python's splitlines does, less empty lines at the end.
+// vocabularyLines splits the content of vocabulary.txt as Python's splitlines does, without empty lines at the end.
 func vocabularyLines(content []byte) []string {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n",
 		"\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(string(content))
@@ -292,8 +291,9 @@ func vocabularyLines(content []byte) []string {
 	return lines
 }
 
-// fitsLines reports whether a vocabulary comes out of its file as it went in. A last word that is empty does not, nor
-// does one with a line break in it; such a vocabulary stands in the configuration, as one that was given to the layer.
+// fitsLines reports whether a vocabulary survives writing and reading its file. It does not if the last word is empty
+// or a word contains a line break. Such a vocabulary is written to the configuration, like one that was given to the
+// layer.
 func fitsLines(words []string) bool {
 	return slices.Equal(vocabularyLines(vocabularyFile(words)), words)
 }

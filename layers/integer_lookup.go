@@ -27,8 +27,8 @@ import (
 // multiplies counts by a weight for each number. With Invert it maps indices back to numbers of the vocabulary.
 //
 // The layer is part of the program, unless it hashes, which it does on the host ([AsHostLayer]). It finds a number
-// among V by log2(V) comparisons. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
-// indices reports as an error, and sets nothing in rows.
+// among V with log2(V) comparisons. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
+// indices reports as an error; in rows it sets nothing.
 //
 // Input shape: any, integers. Output shape: that of the input, int64; with the other modes that of CategoryEncoding,
 // int64, and with "tf_idf" float32.
@@ -102,7 +102,7 @@ func (l *IntegerLookup) checkMethod() error {
 	return nil
 }
 
-// hashes reports whether the layer hashes numbers, which the program cannot.
+// hashes reports whether the layer hashes numbers, which a program cannot do.
 func (l *IntegerLookup) hashes() bool {
 	return l.OOVMethod == "farmhash" && l.NumOOVIndices != nil && *l.NumOOVIndices > 1 && !l.Invert
 }
@@ -204,7 +204,7 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{counts}
 }
 
-// lookUpNumbers returns the places of numbers in a vocabulary, or -1 for those that have none.
+// lookUpNumbers returns the positions of numbers in a vocabulary, or -1 for unknown numbers.
 func lookUpNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor {
 	place := ops.FullLike(x, -1)
 	switch {
@@ -249,7 +249,8 @@ func searchNumbers(x *ops.Tensor, t *table[int64]) (found, number *ops.Tensor) {
 	return ops.Equal(ops.Take(keys, last, 0), x), ops.Take(ops.Constant(x, ir.Int64, ir.Shape{n}, places), last, 0)
 }
 
-// integers is a vector of int64 in a program, of any size: constants are floats, which are exact up to 2^53 only.
+// integers returns a vector of int64 numbers of any magnitude in a program. Constants are floats, which are exact only
+// up to 2^53.
 func integers(x *ops.Tensor, values []int64) *ops.Tensor {
 	const half = 32
 	low, high, large := make([]float64, len(values)), make([]float64, len(values)), false
@@ -269,7 +270,7 @@ func integers(x *ops.Tensor, values []int64) *ops.Tensor {
 	return ops.Add(top, ops.Constant(x, ir.Int64, shape, low))
 }
 
-// invertNumbers returns the tokens at places, and the OOV token where there is none.
+// invertNumbers returns the tokens at positions, and the OOV token for positions that have none.
 func invertNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor {
 	all := k.vocabulary(t, true)
 	if len(all) == 0 {
@@ -286,8 +287,8 @@ func (l *IntegerLookup) keepsInputType() {}
 
 // Adapt learns the vocabulary of some data, replacing what was learned before: all distinct numbers, the most frequent
 // first, equally frequent ones in decreasing order, at most MaxTokens including the special tokens. For "tf_idf" it
-// learns the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A
-// model that has run keeps the vocabulary that it was compiled with, until it is compiled again.
+// learns the weight log(1 + N/(1+n)) of each number that occurs in n of N examples; an example is one entry of axis 0.
+// A model that has run keeps the vocabulary that it was compiled with, until it is compiled again.
 func (l *IntegerLookup) Adapt(batches ...kernels.Array) error {
 	columns := slices.Clone(batches)
 	for i, b := range columns {
@@ -330,7 +331,7 @@ func (l *IntegerLookup) SetVocabulary(numbers []int, idfWeights ...float64) erro
 	return l.set(l, l.lookup(), wide(numbers), idfWeights)
 }
 
-// GetVocabulary returns the numbers in the order of their places, with the special ones or without.
+// GetVocabulary returns the numbers in the order of their indices, with or without the special ones.
 func (l *IntegerLookup) GetVocabulary(special bool) []int {
 	k, t, err := l.ready()
 	if err != nil {
@@ -343,20 +344,20 @@ func (l *IntegerLookup) GetVocabulary(special bool) []int {
 	return out
 }
 
-// VocabularySize returns the number of entries with the special ones.
+// VocabularySize returns the number of entries, including the special ones.
 func (l *IntegerLookup) VocabularySize() int {
 	_, t, _ := l.ready()
 	return l.lookup().size(t)
 }
 
-// GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file holds them as
+// GetIDFWeights returns the weight of each index for "tf_idf"; nil in other modes. A Keras file holds them as
 // "idf_weights".
 func (l *IntegerLookup) GetIDFWeights() []float64 {
 	_, t, _ := l.ready()
 	return t.weights()
 }
 
-// Assets returns the file with the vocabulary; nil where it is that of the field.
+// Assets returns the file with the vocabulary, or nil if the vocabulary is that of the field.
 func (l *IntegerLookup) Assets() (map[string][]byte, error) {
 	if l.Vocabulary != nil || l.table == nil {
 		return nil, nil
@@ -421,7 +422,7 @@ func (l *IntegerLookup) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds what is about sparse results, and what has one value only.
+// IgnoredConfig adds options for sparse results, and options that have only one possible value.
 func (l *IntegerLookup) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse", "vocabulary_dtype")
 }

@@ -11,24 +11,25 @@ import (
 
 // LabelledImages are images with their labels, boxes and masks. The layers that prepare and augment images change them
 // together: layers that move an image also move its boxes and its segmentation masks, layers that change colours leave
-// those as they are.
+// boxes and masks unchanged.
 //
 //	e := layers.LabelledImages{Images: x, Boxes: boxes, BoxLabels: classes}.Through(flip, c)
 //
-// Such a layer has the field BoundingBoxFormat, which says what the numbers of boxes are; see package boundingboxes.
-// Boxes are returned as float32, in the same format, clipped to the borders of the image; the labels of those that have
-// no area left are -1. Masks are sampled at the nearest cell, so that classes stay classes, and keep their type, except
-// where masks are mixed with each other. In inference, random layers change nothing.
+// Such a layer has the field BoundingBoxFormat, which says what the numbers of a box mean; see package boundingboxes.
+// Boxes are returned as float32, in the same format, clipped to the borders of the image; boxes that have no area left
+// get the label -1. Masks are sampled at the nearest cell, so that class numbers stay class numbers, and keep their
+// type unless masks are mixed with each other. In inference, random layers change nothing.
 //
-// Calls of a layer ([InvokeAll], [Apply]) take and return the tensors in this order, without those that are nil. A
-// Functional model writes them as Keras does, as a dict with the keys images, bounding_boxes (boxes and labels), labels
-// and segmentation_masks.
+// Calls of a layer ([InvokeAll], [Apply]) take and return the tensors in the order of the fields, omitting those that
+// are nil. A Functional model writes them as Keras does, as a dict with the keys images, bounding_boxes (boxes and
+// labels), labels and segmentation_masks.
 //
 // Boxes are those of keras.layers, except where Keras contradicts itself: Keras's RandomCrop subtracts rows from
-// columns and does not clip at the far borders, its RandomRotation takes boxes of any format for "xyxy", its
-// RandomPerspective returns "xyxy" whatever the format is, its RandomShear takes images for square, its MixUp joins the
-// labels of boxes along the batch, and its RandAugment moves boxes in the order of its list of steps and not in the
-// order of the steps drawn. AugMix leaves boxes unchanged, as in Keras: its images are a mean with the unmoved one.
+// columns and does not clip at the far borders, its RandomRotation treats boxes of any format as "xyxy", its
+// RandomPerspective returns "xyxy" whatever the format is, its RandomShear assumes that images are square, its MixUp
+// joins the labels of boxes along the batch, and its RandAugment moves boxes in the order of its list of steps and not
+// in the order of the steps drawn. AugMix leaves boxes unchanged, as in Keras: its results are a mean that includes the
+// unmoved image.
 type LabelledImages struct {
 	Images    *ops.Tensor // (batch, height, width, channels), channels first by the layer's DataFormat; or one without the batch
 	Boxes     *ops.Tensor // (batch, boxes, 4); nil where there are none
@@ -52,7 +53,7 @@ func (e LabelledImages) Through(l Layer, c *Context) LabelledImages {
 	return e
 }
 
-// imageRole is what an input of such a layer is.
+// imageRole says what an input of such a layer is.
 type imageRole int
 
 const (
@@ -69,8 +70,8 @@ func (e *LabelledImages) at(r imageRole) **ops.Tensor {
 	return []**ops.Tensor{&e.Images, &e.Boxes, &e.BoxLabels, &e.Labels, &e.Masks}[r]
 }
 
-// rolesOf tells by numbers of axes what n inputs are; nil where they do not fit. Boxes and their labels may also come
-// first, as in the sorted dict of Keras.
+// rolesOf tells by their numbers of axes what n inputs are, or returns nil if they do not fit. Boxes and their labels
+// may also come first, as in the sorted dict of Keras.
 func rolesOf(n int, rank func(i int) int) []imageRole {
 	if n == 0 {
 		return nil
@@ -97,14 +98,14 @@ func rolesOf(n int, rank func(i int) int) []imageRole {
 	return roles
 }
 
-// imageLayer is implemented by the layers that take images with what belongs to them.
+// imageLayer is implemented by the layers that take images with their labels, boxes and masks.
 type imageLayer interface {
 	Layer
 	// boxFormat returns the fields BoundingBoxFormat and DataFormat.
 	boxFormat() (boxes BoundingBoxFormat, images DataFormat)
 }
 
-// together are the inputs of one call, and their order.
+// together holds the inputs of one call and their order.
 type together struct {
 	LabelledImages
 	roles []imageRole
@@ -128,7 +129,7 @@ func labelledInputs(l imageLayer, in []*ops.Tensor) together {
 	return t
 }
 
-// check reports what does not fit the images.
+// check reports inputs that do not fit the images.
 func (t *together) check() {
 	g, boxes, images := t.Images.Graph(), t.Boxes, t.Images
 	format, dataFormat := t.layer.boxFormat()
@@ -160,7 +161,7 @@ func (t *together) check() {
 	}
 }
 
-// tensors are the results in the order of the inputs.
+// tensors returns the results in the order of the inputs.
 func (t *together) tensors() []*ops.Tensor {
 	out := make([]*ops.Tensor, len(t.roles))
 	for i, r := range t.roles {
@@ -169,7 +170,7 @@ func (t *together) tensors() []*ops.Tensor {
 	return out
 }
 
-// castBoxes gives boxes and their labels the types that they have in results.
+// castBoxes casts boxes and their labels to the types of results.
 func (t *together) castBoxes() {
 	if t.Boxes == nil {
 		return
@@ -183,8 +184,8 @@ func (t *together) castBoxes() {
 	}
 }
 
-// moveBoxes replaces boxes by what move makes of them, from those in cells of the images before to those in cells of
-// the images after.
+// moveBoxes applies move to boxes. It takes boxes in cells of the old images and returns boxes in cells of the new
+// images.
 func (t *together) moveBoxes(before, after *ops.Tensor, move func(boxes *ops.Tensor) *ops.Tensor) {
 	if t.Boxes == nil {
 		return
@@ -216,7 +217,7 @@ func sampleMasks(masks *ops.Tensor, change func(*ops.Tensor) *ops.Tensor) *ops.T
 	return ops.Cast(change(atLeastFloat32(masks)), masks.DType())
 }
 
-// isCompanion reports whether input i belongs to images: such ones are not cast to the compute type.
+// isCompanion reports whether input i belongs to images. Such inputs are not cast to the compute type.
 func isCompanion(l Layer, inputs []*ops.Tensor, i int) bool {
 	if _, ok := l.(imageLayer); !ok || len(inputs) < 2 {
 		return false
@@ -225,8 +226,8 @@ func isCompanion(l Layer, inputs []*ops.Tensor, i int) bool {
 	return roles == nil || roles[i] != imagesRole
 }
 
-// dictOfImages puts the inputs of a call into a dict, as Keras takes them, and says at which place of the sorted dict
-// each of them is; ok is false where they do not fit.
+// dictOfImages puts the inputs of a call into a dict, as Keras takes them, and returns the position of each in the
+// sorted dict; ok is false if they do not fit.
 func dictOfImages(l Layer, inputs []*KerasTensor) (a Arguments, order []int, ok bool) {
 	if _, images := l.(imageLayer); !images || len(inputs) < 2 {
 		return a, nil, false
@@ -262,7 +263,7 @@ func dictOfImages(l Layer, inputs []*KerasTensor) (a Arguments, order []int, ok 
 	return Arguments{Positional: []any{given}}, order, true
 }
 
-// inOrder picks results; after a mistake there are more of them, which stay.
+// inOrder puts results in the given order. After an error there are more of them, which stay in place.
 func inOrder(results []*KerasTensor, order []int) []*KerasTensor {
 	if len(results) != len(order) {
 		return results

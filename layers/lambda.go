@@ -14,11 +14,11 @@ import (
 type LambdaFunc func(c *Context, inputs []*ops.Tensor) *ops.Tensor
 
 // Lambda applies a Go function to its inputs. It has no weights; if you need weights, write a layer type. A model with
-// a Lambda can be saved only if the function is given by a name, registered with [RegisterLambda], or that of a
-// function of keras.ops ("relu", see [OperationNames]); a file from Keras that holds Python code cannot be read, but
-// one that names such a function can.
+// a Lambda can be saved only if the function is given by name: one registered with [RegisterLambda], or a function of
+// keras.ops ("relu", see [OperationNames]). A file from Keras that holds Python code cannot be read, but one that names
+// such a function can.
 //
-// Input and output shape: what the function makes of them. A mask does not pass through.
+// Input and output shape: as the function defines them. A mask does not pass through.
 type Lambda struct {
 	Base
 
@@ -36,8 +36,8 @@ type Lambda struct {
 var lambdas = map[string]LambdaFunc{}
 
 // RegisterLambda registers a function for Lambda layers under a name. Files contain "Custom>name", or the given package
-// instead of Custom; the name alone finds it if only one package has it. RegisterLambda panics when the name is taken,
-// and is called from init.
+// instead of Custom; the name alone finds it if only one package has it. Call RegisterLambda from init. It panics if
+// the name is taken.
 func RegisterLambda(name string, f LambdaFunc, packageName ...string) {
 	name = config.FullName("layers: RegisterLambda", name, packageName)
 	if _, taken := lambdas[name]; taken {
@@ -120,8 +120,8 @@ func (l *Lambda) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "output_shape", "mask=null")
 }
 
-// MigrateConfig reads the arguments of a function of keras.ops, and refuses those of others: a Go function has them
-// built in.
+// MigrateConfig reads the arguments of a function of keras.ops. It refuses arguments of other functions, because Go
+// functions take none.
 func (l *Lambda) MigrateConfig(keys map[string]json.RawMessage) error {
 	var arguments map[string]json.RawMessage
 	if raw, ok := keys["arguments"]; ok && json.Unmarshal(raw, &arguments) == nil && len(arguments) > 0 {
@@ -145,7 +145,7 @@ func (l *Lambda) MigrateConfig(keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// functionNamed returns the name in the object of a function; "" where there is none.
+// functionNamed returns the name in the object of a function, or "" if there is none.
 func functionNamed(raw json.RawMessage) string {
 	var o struct {
 		Config string `json:"config"`

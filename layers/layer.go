@@ -18,20 +18,20 @@ import (
 // Context is the information that a layer receives when it is called; see [distribute.Context].
 type Context = distribute.Context
 
-// Layer maps tensors to tensors and may own variables. Every type that embeds [Base] and has Forward is one. Inside a
-// trace it is called with [Invoke]:
+// Layer maps tensors to tensors and may own variables. Every type that embeds [Base] and has Forward is a layer. Inside
+// a trace it is called with [Invoke]:
 //
 //	y := layers.Invoke(l.hidden, c, x)
 type Layer interface {
-	// Forward is the computation itself, without the bookkeeping of a call: inputs are in the type in which the layer
-	// computes, and its variables are there.
+	// Forward is the computation itself, without the bookkeeping of a call: inputs already have the layer's compute
+	// type, and its variables exist.
 	Forward(c *Context, inputs []*ops.Tensor) []*ops.Tensor
 
 	base() *Base
 }
 
 // WeightBuilder is implemented by layers that own variables. Build is called once, with the shapes of the first inputs;
-// axis 0 is the batch and must not decide the shape of a weight.
+// axis 0 is the batch, and the shape of a weight must not depend on it.
 type WeightBuilder interface {
 	Build(b *Builder, inputs []ir.Shape)
 }
@@ -44,10 +44,10 @@ type MaskComputer interface {
 	ComputeMask(c *Context, inputs, outputs []*ops.Tensor) []*ops.Tensor
 }
 
-// Container is implemented by models: they hand their inputs to their members as they are, without casting them.
+// Container is implemented by models: they pass their inputs to their members unchanged, without casting them.
 type Container interface{ Layers() []Layer }
 
-// Base is the part that all layers share: name, variables, sub-layers and whether they are trained. The zero value is
+// Base is the part that all layers share: name, variables, sub-layers, and whether they are trained. The zero value is
 // ready.
 type Base struct {
 	self      Layer
@@ -113,15 +113,15 @@ func SetName(l Layer, name string) {
 	}
 }
 
-// SetDefaultName names a layer that has no name yet for as long as it stands alone: a model that it becomes part of may
-// number it.
+// SetDefaultName gives an unnamed layer a name for as long as it stands alone. A model that it becomes part of may add
+// a number.
 func SetDefaultName(l Layer, name string) {
 	if b := attach(l); b.name == "" {
 		b.name, b.named = name, true
 	}
 }
 
-// Path returns the layer's name after those of the layers that it is part of.
+// Path returns the layer's name, preceded by those of the layers that contain it.
 func (b *Base) Path() string {
 	if b.self == nil {
 		return ""
@@ -140,18 +140,17 @@ func (b *Base) Built() bool { return b.built }
 // Sublayers returns the layers that l is directly made of, in field order.
 func Sublayers(l Layer) []Layer { return attach(l).sublayers }
 
-// SetSublayers replaces the list of layers that l is made of, for containers that know their members better than the
-// fields show.
+// SetSublayers replaces the list of layers that l is made of, for containers whose fields do not show all members.
 func SetSublayers(l Layer, members []Layer) { attach(l).sublayers = members }
 
-// Weights returns the variables of a layer and of its sub-layers: for each layer first the trained, then the other
-// ones. A layer or variable met twice counts once.
+// Weights returns the variables of a layer and of its sub-layers: for each layer first the trained ones, then the
+// others. A layer or variable that occurs twice counts once.
 func Weights(l Layer) distribute.Variables {
 	return collect(l, func(*Base, *distribute.Variable) bool { return true })
 }
 
-// TrainableWeights returns the variables that training changes. Those of a layer that is frozen itself are none, as in
-// Keras, even where a layer inside was thawed: a model around it trains those.
+// TrainableWeights returns the variables that training changes. As in Keras, a frozen layer has none, even if a layer
+// inside it was thawed; a model around it still trains the thawed one.
 func TrainableWeights(l Layer) distribute.Variables {
 	if attach(l).isFrozen() {
 		return nil
@@ -160,7 +159,7 @@ func TrainableWeights(l Layer) distribute.Variables {
 }
 
 // NonTrainableWeights returns the variables that training leaves alone (statistics, and weights of frozen layers): all
-// that are none of TrainableWeights.
+// that are not among TrainableWeights.
 func NonTrainableWeights(l Layer) distribute.Variables {
 	if attach(l).isFrozen() {
 		return Weights(l)
@@ -233,14 +232,14 @@ func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 	return invoke(l, c, inputs, how{})
 }
 
-// how says what differs in a call that has more to it than its inputs.
+// how says what is special about a call that has more than its inputs.
 type how struct {
 	compute func(in []*ops.Tensor) []*ops.Tensor // nil is the layer's Forward
 	masks   []*ops.Tensor                        // inputs with the masks that count for the results; nil: those of the inputs
 	inside  bool                                 // computed in the type of the layer that calls; see callInside
 }
 
-// castInputs returns the inputs of a call, floats in the type that the layer computes in.
+// castInputs returns the inputs of a call, with floats cast to the layer's compute type.
 func castInputs(l Layer, inputs []*ops.Tensor, compute ir.DType) []*ops.Tensor {
 	cast := slices.Clone(inputs)
 	_, isContainer := l.(Container)
@@ -256,7 +255,7 @@ func castInputs(l Layer, inputs []*ops.Tensor, compute ir.DType) []*ops.Tensor {
 	return cast
 }
 
-// invoke is InvokeAll with what differs in this call.
+// invoke is InvokeAll with what is special about this call.
 func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	compute := h.compute
 	if IsNil(l) {
@@ -325,8 +324,8 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 }
 
 // forgetLosses drops what an earlier call of a layer, or of a layer inside of it, has added to the loss, unless this
-// call is part of another layer's: as in Keras, a step that calls a model several times has the losses of the last
-// call.
+// call is part of another layer's: as in Keras, if a step calls a model several times, only the losses of the last call
+// count.
 func forgetLosses(l Layer, c *Context) {
 	if c.Depth() > 0 || len(c.Losses()) == 0 {
 		return
@@ -336,7 +335,7 @@ func forgetLosses(l Layer, c *Context) {
 	c.ForgetLosses(func(by any) bool { return inside[by] })
 }
 
-// segment calls what computes the results of l. Gradients compute it again where the step asks for that.
+// segment calls the function that computes the results of l. Gradients recompute them if the step asks for that.
 func segment(l Layer, c *Context, compute func(in []*ops.Tensor) []*ops.Tensor, in []*ops.Tensor) []*ops.Tensor {
 	s := ops.BeginSegment(in[0])
 	outputs := compute(in)
@@ -346,15 +345,15 @@ func segment(l Layer, c *Context, compute func(in []*ops.Tensor) []*ops.Tensor, 
 	return outputs
 }
 
-// needContext fails where there is no step in which the layer, or the function, could be called.
+// needContext fails if there is no step in which the layer or the function could be called.
 func needContext(c *Context, what string) {
 	if c == nil || c.Replica == nil {
 		ops.Failf(nil, "layers: %s is called without the context of a step; a model calls its layers, Apply and Invoke call one alone", what)
 	}
 }
 
-// maxDepth bounds how deep layers may be nested, so that a layer that contains itself is an error and not the end of
-// the stack.
+// maxDepth limits how deep layers may be nested, so that a layer that contains itself is an error and not a stack
+// overflow.
 const maxDepth = 200
 
 // IsNil reports whether l is nil or a nil pointer.
@@ -404,8 +403,8 @@ func (b *Base) dtypePolicy(c *Context) ops.DTypePolicy {
 	return p
 }
 
-// policyPaths are the names that a layer has in maps of policies: Keras's, which begins with the name of a Sequential
-// model, and the path here.
+// policyPaths returns the names of a layer in maps of policies: Keras's path, which begins with the name of a
+// Sequential model, and the path here.
 func (b *Base) policyPaths(within string) []string {
 	path := b.Path()
 	if within == "" {
@@ -445,8 +444,7 @@ func builtLayers(l Layer) map[*Base]bool {
 	return built
 }
 
-// unbuild undoes a building that failed half way: all layers inside l but the given ones are as before their first
-// call.
+// unbuild undoes a failed build: all layers inside l except the given ones return to the state before their first call.
 func unbuild(l Layer, keep map[*Base]bool) {
 	Walk(l, func(l Layer) {
 		if b := l.base(); !keep[b] {
@@ -460,7 +458,7 @@ func (b *Base) reset() {
 	b.built, b.weights, b.shapes, b.results, b.shapesIn = false, nil, nil, nil, nil
 }
 
-// Reset takes a layer's variables away, so that the next call builds new ones. Values are lost.
+// Reset removes a layer's variables, so that the next call builds new ones. The values are lost.
 func Reset(l Layer) {
 	Walk(l, func(l Layer) { l.base().reset() })
 }

@@ -2,8 +2,9 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// withMasks returns the inputs with the masks that count for the results: those of speaking, otherwise those from
-// before the call, in which an inner layer may have taken them off. Inputs that still have theirs are the same tensors.
+// withMasks returns the inputs with the masks that count for the results: the masks of speaking, or else those from
+// before the call, because an inner layer may have removed them. Inputs that still have their masks are the same
+// tensors.
 func withMasks(inputs, before, speaking []*ops.Tensor) []*ops.Tensor {
 	if speaking != nil {
 		inputs = inputs[:len(speaking)]
@@ -43,8 +44,8 @@ func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
 	}
 }
 
-// give gives a result a mask. One that has it stays the same tensor: it may be an input, which loses its mask, as in
-// Keras, when a later layer takes that off the result.
+// give gives a result a mask. If the result already has it, it stays the same tensor. It may be an input, which then,
+// as in Keras, loses its mask when a later layer removes the mask from the result.
 func give(outputs []*ops.Tensor, i int, mask *ops.Tensor) {
 	if outputs[i].Mask() != mask {
 		outputs[i] = outputs[i].WithMask(mask)

@@ -14,7 +14,7 @@ import (
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
 // Mean and (biased) variance are taken over Axis. Half precision is computed in float32. With RMSScaling, which Keras
-// keeps for old files alone, the mean is not subtracted and there is no beta:
+// keeps only for old files, the mean is not subtracted and there is no beta:
 //
 //	y = gamma · x / sqrt(variance + Epsilon)
 //
@@ -50,13 +50,12 @@ func (l *LayerNormalization) MigrateConfig(keys map[string]json.RawMessage) erro
 	return nil
 }
 
-// Build creates the gamma and beta.
+// Build creates gamma and beta.
 func (l *LayerNormalization) Build(b *Builder, in []ir.Shape) {
 	l.buildAffine(b, axesShape(b, l.Axis, in[0]), affineFields{l.NoScale && !l.RMSScaling, l.NoCenter || l.RMSScaling, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
 }
 
-// axesShape returns the lengths of the given axes in the order in which Keras keeps the weights: sorted as they are
-// written.
+// axesShape returns the lengths of the given axes in the order of Keras's weights: sorted as they are written.
 func axesShape(b *Builder, axes []int, x ir.Shape) ir.Shape {
 	if axes == nil {
 		axes = []int{-1}
@@ -94,7 +93,7 @@ func (l *LayerNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	return []*ops.Tensor{ops.Cast(y, c.ComputeDType())}
 }
 
-// normalizeAxes is layer normalization over sorted axes. The last axes are joined to one, for which there is an op.
+// normalizeAxes is layer normalization over sorted axes. The last axes are merged into one, for which there is an op.
 func normalizeAxes(x, gamma, beta *ops.Tensor, axes []int, epsilon float64) *ops.Tensor {
 	if first := axes[0]; first+len(axes) == x.Rank() {
 		size := x.Shape()[first:].Size()
@@ -124,7 +123,7 @@ func scaleAxes(x, gamma, _ *ops.Tensor, axes []int, epsilon float64) *ops.Tensor
 	return y
 }
 
-// ravel returns t as a vector; nil gives one of the given value and length.
+// ravel returns t as a vector, or a vector of the given value and length if t is nil.
 func ravel(t, x *ops.Tensor, value float64, length int) *ops.Tensor {
 	if t == nil {
 		return ops.Full(x, x.DType(), value, length)

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// LeakyReLU lets a part of negative numbers through:
+// LeakyReLU is a rectifier with a small slope for negative numbers:
 //
 //	y = x where x >= 0, NegativeSlope · x elsewhere
 //

@@ -8,8 +8,8 @@ import (
 // idfName is the dataset of the weights of "tf_idf".
 const idfName = "vars/idf_weights"
 
-// learned is what StringLookup and IntegerLookup know beside their fields. Its methods do for both what differs in the
-// type of tokens only; they take the settings, which the fields tell.
+// learned is the state of StringLookup and IntegerLookup besides their fields. Its methods do for both what differs
+// only in the type of tokens. They take the settings, which come from the fields.
 type learned[T cmp.Ordered] struct {
 	table   *table[T]
 	entries int       // size of the vocabulary, by a configuration
@@ -19,7 +19,7 @@ type learned[T cmp.Ordered] struct {
 // ArrayNames is the path of the weights of "tf_idf" in a weights file.
 func (s *learned[T]) ArrayNames() []string { return []string{idfName} }
 
-// set takes a vocabulary that is given.
+// set takes a given vocabulary.
 func (s *learned[T]) set(l Layer, k *lookup[T], tokens []T, idf []float64) error {
 	t, err := k.make(tokens, idf)
 	if err != nil {
@@ -29,7 +29,8 @@ func (s *learned[T]) set(l Layer, k *lookup[T], tokens []T, idf []float64) error
 	return nil
 }
 
-// adopt takes the tokens that were counted as vocabulary, unless the settings have an error or a field has one already.
+// adopt takes the counted tokens as the vocabulary. It fails if the settings are invalid or a field already has a
+// vocabulary.
 func (s *learned[T]) adopt(l Layer, k *lookup[T], c *counter[T], fixed bool, err error) error {
 	if err == nil && fixed {
 		err = fmt.Errorf("the vocabulary is fixed by the field Vocabulary; leave it out to adapt")
@@ -45,7 +46,7 @@ func (s *learned[T]) adopt(l Layer, k *lookup[T], c *counter[T], fixed bool, err
 	return nil
 }
 
-// load takes the vocabulary of an archive, with the weights that a weights file had before.
+// load takes the vocabulary of an archive, with the weights that were read from a weights file before.
 func (s *learned[T]) load(l Layer, k *lookup[T], tokens []T) error {
 	if k.mode != TFIDFMode {
 		return s.set(l, k, tokens, nil)
@@ -63,7 +64,7 @@ func (s *learned[T]) load(l Layer, k *lookup[T], tokens []T) error {
 	return nil
 }
 
-// loadIDF gives the weights of a weights file to the vocabulary that there is, if any.
+// loadIDF assigns the weights of a weights file to the current vocabulary, if there is one.
 func (s *learned[T]) loadIDF(l Layer, k *lookup[T], t *table[T]) error {
 	if t == nil || s.stored == nil || k.mode != TFIDFMode {
 		return nil
@@ -75,7 +76,7 @@ func (s *learned[T]) loadIDF(l Layer, k *lookup[T], t *table[T]) error {
 	return nil
 }
 
-// weights are those of "tf_idf"; nil in other modes, and without a vocabulary.
+// weights returns the weights of "tf_idf"; nil in other modes and without a vocabulary.
 func (t *table[T]) weights() []float64 {
 	if t == nil {
 		return nil
@@ -83,7 +84,7 @@ func (t *table[T]) weights() []float64 {
 	return t.idf
 }
 
-// idfArrays are the weights of "tf_idf" in a weights file.
+// idfArrays returns the weights of "tf_idf" for a weights file.
 func idfArrays(weights []float64) map[string][]float64 {
 	if weights == nil {
 		return nil

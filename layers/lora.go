@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// LoraOptions are what EnableLora takes beside the rank. The zero value is Keras's default.
+// LoraOptions are the options of EnableLora besides the rank. The zero value is Keras's default.
 type LoraOptions struct {
 	Alpha        float64 // the change counts Alpha/rank; 0 is the rank, so that it counts once
 	AInitializer any     // of A; nil is "he_uniform"
@@ -23,7 +23,7 @@ type LoraEnabler interface {
 	EnableLora(rank int, options ...LoraOptions) error
 }
 
-// lora is a change of low rank of one weight, w + alpha/rank·a·b; without a there is none.
+// lora is a low-rank update of one weight, w + alpha/rank·a·b. If a is nil there is none.
 type lora struct {
 	a, b  *distribute.Variable
 	scale float64
@@ -37,7 +37,7 @@ type loraTarget struct {
 	regularizer, constraint any
 }
 
-// change returns w with the change added, in the type in which the layer computes.
+// change returns w plus the update, in the layer's compute type.
 func (r *lora) change(c *Context, w *ops.Tensor) *ops.Tensor {
 	if r.a == nil {
 		return w
@@ -45,12 +45,12 @@ func (r *lora) change(c *Context, w *ops.Tensor) *ops.Tensor {
 	return ops.Cast(ops.Add(w, r.product(c.Weight(r.a), c.Weight(r.b))), c.ComputeDType())
 }
 
-// product is alpha/rank·a·b.
+// product returns alpha/rank·a·b.
 func (r *lora) product(a, b *ops.Tensor) *ops.Tensor {
 	return ops.MultiplyScalar(ops.Matmul(a, b), r.scale)
 }
 
-// addLora makes the matrices of a layer that is being built, where rank is not 0.
+// addLora creates the matrices of a layer that is being built if rank is not 0.
 func (b *Builder) addLora(into *lora, t loraTarget, rank int, o LoraOptions) {
 	*into = lora{}
 	if rank == 0 && o.Alpha == 0 {
@@ -81,7 +81,7 @@ func (b *Builder) addLora(into *lora, t loraTarget, rank int, o LoraOptions) {
 	t.weight.SetTrainable(false)
 }
 
-// enableLora is EnableLora of a layer with the given weight. rankField and alphaField are what its configuration says.
+// enableLora is EnableLora for a layer with the given weight. rankField and alphaField point to its configuration.
 func (b *Base) enableLora(into *lora, target func() loraTarget, rankField *int, alphaField *float64, rank int, options []LoraOptions) error {
 	fail := func(format string, args ...any) error {
 		name := "a layer"
@@ -118,8 +118,8 @@ func (b *Base) enableLora(into *lora, target func() loraTarget, rankField *int, 
 	return nil
 }
 
-// extend gives a built layer more variables, which belong where the given one does. After an error it has those of
-// before.
+// extend adds variables to a built layer, on the devices of the given one. After an error the layer has the same
+// variables as before.
 func (b *Base) extend(f func(*Builder), like *distribute.Variable) (err error) {
 	before := len(b.weights)
 	defer func() {
@@ -140,8 +140,8 @@ func (b *Base) extend(f func(*Builder), like *distribute.Variable) (err error) {
 	return nil
 }
 
-// inFiles is how the weights of a layer lie in files: as Keras does it, the change is merged with the weight, and both
-// matrices of a layer that was loaded are zeros.
+// inFiles describes the weights of a layer in files. As in Keras, the update is merged into the weight, and both
+// matrices of a loaded layer are zeros.
 func (r *lora) inFiles(b *Base, weight *distribute.Variable) *weightsInFiles {
 	if r.a == nil {
 		return nil
@@ -167,7 +167,7 @@ func (r *lora) inFiles(b *Base, weight *distribute.Variable) *weightsInFiles {
 	return w
 }
 
-// added returns a weight with the change added.
+// added returns a weight plus the update.
 //
 //dim:known weights have fixed axes
 func (r *lora) added(w []float64) ([]float64, error) {
@@ -198,7 +198,7 @@ func (r *lora) added(w []float64) ([]float64, error) {
 	return out, nil
 }
 
-// clear sets both matrices to zeros, because what was loaded holds the change already.
+// clear sets both matrices to zeros, because the loaded weight already contains the update.
 func (r *lora) clear() error {
 	for _, v := range []*distribute.Variable{r.a, r.b} {
 		if v == nil {
@@ -211,5 +211,5 @@ func (r *lora) clear() error {
 	return nil
 }
 
-// computeType is the type in which a layer computes, by its own policy or by that of the model around it.
+// computeType returns the type in which a layer computes, according to its own policy or that of the model around it.
 func (b *Base) computeType() ir.DType { return b.resolved.Compute }

@@ -84,7 +84,7 @@ func (l *LSTMCell) Start(c *Context, batch int) CellRun {
 // IgnoredConfig adds keys of older versions.
 func (l *LSTMCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
-// lstmStep returns h' and c' for the gates' sums z (..., 4·units) and the old c.
+// lstmStep returns h' and c', given the gates' sums z (..., 4·units) and the old c.
 func lstmStep(c *Context, activation, recurrentActivation any, z, carry *ops.Tensor) (h, next *ops.Tensor) {
 	if orDefault(activation, "tanh") == any("tanh") && orDefault(recurrentActivation, "sigmoid") == any("sigmoid") {
 		return ops.LSTMCell(z, carry)

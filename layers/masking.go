@@ -6,7 +6,7 @@ import (
 )
 
 // Masking marks the steps of a sequence that are padding: a step whose features all equal MaskValue is masked, and its
-// features are set to 0. Later layers that support masks leave masked steps out.
+// features are set to 0. Later layers that support masks skip masked steps.
 //
 // Input shape: (batch, steps, features), or any with a last axis. Output shape: that of the input; the mask has all
 // axes but the last and is true where a step counts.

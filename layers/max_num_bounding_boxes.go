@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// MaxNumBoundingBoxes gives every image the same number of boxes, MaxNumber: of more boxes the first ones stay, fewer
-// are padded with boxes and labels of FillValue. It changes nothing else.
+// MaxNumBoundingBoxes gives every image the same number of boxes, MaxNumber: if there are more, the first ones are
+// kept; if there are fewer, boxes and labels of FillValue are added. It changes nothing else.
 //
 // Inputs and results: images and what belongs to them, see [LabelledImages]; boxes (batch, boxes, 4) become (batch,
 // MaxNumber, 4), and their labels (batch, MaxNumber). A mask does not pass through.
@@ -23,7 +23,7 @@ type MaxNumBoundingBoxes struct {
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of the boxes, see [LabelledImages]
 }
 
-// maxBoxes bounds the boxes of an image.
+// maxBoxes limits the boxes of an image.
 const maxBoxes = 1 << 20
 
 // Forward computes the layer.

@@ -71,7 +71,7 @@ func (l *MaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return poolWindows(one(c, in), 3, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, maxPool)
 }
 
-// orTwo returns the size of the window, 2 where it is not given.
+// orTwo returns the size of the window, or 2 if it is not given.
 func orTwo(size []int) []int {
 	if len(size) == 0 {
 		return []int{2}

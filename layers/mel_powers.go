@@ -19,9 +19,9 @@ func (l *MelSpectrogram) powers(x *ops.Tensor, fft, stride, length int) *ops.Ten
 	return ops.Add(ops.Square(re), ops.Square(im))
 }
 
-// takesProduct reports whether a product with the matrix of a transform of length n takes less time than the transform
-// itself: where n is small, or has large prime factors for its size. The numbers are microseconds for 65536 numbers in
-// pieces, measured on Zen 4, and a product must save some of them; up to mostProduct its matrix stays in the caches.
+// takesProduct reports whether a product with the matrix of a transform of length n is faster than the transform
+// itself. It is if n is small, or has large prime factors for its size. The numbers are microseconds for 65536 numbers
+// in pieces, measured on Zen 4; a product must save some of them. Up to mostProduct the matrix stays in the caches.
 func takesProduct(n int) bool {
 	const mostProduct = 1024
 	if n > mostProduct {
@@ -43,8 +43,8 @@ func takesProduct(n int) bool {
 	return transform > 0.83*(120+1.05*float64(n))
 }
 
-// product is the transforms as a convolution of x, the real parts before the imaginary ones. The gradient of a
-// convolution with so large a stride takes several times as long as that of a product with the pieces.
+// product computes the transforms as a convolution of x, the real parts before the imaginary ones. The gradient of a
+// convolution with such a large stride takes several times as long as that of a product with the pieces.
 func (l *MelSpectrogram) product(x *ops.Tensor, fft, stride, length int) *ops.Tensor {
 	x = ops.PadMode(x, []int{0, fft / 2}, []int{0, fft / 2}, "reflect")
 	columns := 2 * (fft/2 + 1)
@@ -58,7 +58,7 @@ func (l *MelSpectrogram) product(x *ops.Tensor, fft, stride, length int) *ops.Te
 	}, x)[0]
 }
 
-// waves are the cosines and then the sines of all frequencies under the window, for each sample of a piece.
+// waves returns the windowed cosines and then sines of all frequencies, for each sample of a piece.
 func (l *MelSpectrogram) waves(fft, length int) []float64 {
 	share := 0.5
 	if l.Window == "hamming" {

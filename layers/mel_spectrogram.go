@@ -10,14 +10,14 @@ import (
 
 // MelSpectrogram turns sound into the loudness of bands of frequencies over time.
 //
-// Pieces of FFTLength samples, SequenceStride apart, around which the sound is mirrored by half a piece, are weighted
-// with a window of SequenceLength samples in their middle; of each the absolute values of the discrete Fourier
-// transform, to the power MagExp, are summed in NumMelBins triangles, whose corners lie at equal distances between
-// MinFreq and MaxFreq on the mel scale 1127·ln(1 + f/700). Unless NoPowerToDB is set the result is
+// Pieces of FFTLength samples, SequenceStride apart, are cut from the sound, which is mirrored by half a piece at both
+// ends, and weighted with a window of SequenceLength samples in their middle. The absolute values of the discrete
+// Fourier transform of each piece, to the power MagExp, are summed over NumMelBins triangles, whose corners are equally
+// spaced between MinFreq and MaxFreq on the mel scale 1127·ln(1 + f/700). Unless NoPowerToDB is set the result is
 //
-//	10·log10(max(y, MinPower)) - 10·log10(max(|RefPower|, MinPower)), and at least its largest value less TopDB
+//	10·log10(max(y, MinPower)) - 10·log10(max(|RefPower|, MinPower)), but at least its largest value minus TopDB
 //
-// where the largest value is that of all examples of the batch, on all replicas.
+// where the largest value is taken over all examples of the batch, on all replicas.
 //
 // Input shape: (batch, samples) or (samples). Output shape: (batch, NumMelBins, time) or (NumMelBins, time), where time
 // is 1 + samples / SequenceStride for an even FFTLength. A mask does not pass through.
@@ -110,7 +110,7 @@ func (l *MelSpectrogram) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 
 func mel(hertz float64) float64 { return 1127 * math.Log1p(hertz/700) }
 
-// triangles are the weights of the frequencies in the bands; frequency 0 has none.
+// triangles returns the weights of the frequencies in the bands; frequency 0 has none.
 func (l *MelSpectrogram) triangles(g *ops.Graph, frequencies, bins int) []float64 {
 	rate := float64(orInt(l.SamplingRate, 16000))
 	low, high := mel(orFloat(l.MinFreq, 20)), mel(l.highest())
@@ -130,7 +130,7 @@ func (l *MelSpectrogram) triangles(g *ops.Graph, frequencies, bins int) []float6
 	return out
 }
 
-// highest is MaxFreq with its default.
+// highest returns MaxFreq or its default.
 func (l *MelSpectrogram) highest() float64 {
 	if l.MaxFreq == 0 {
 		return float64(orInt(l.SamplingRate, 16000) / 2)
@@ -147,7 +147,7 @@ func (l *MelSpectrogram) decibels(c *Context, y *ops.Tensor) *ops.Tensor {
 	return ops.Maximum(y, ops.AddScalar(largest, -orFloat(l.TopDB, 80)))
 }
 
-// AmendConfig writes what follows from other fields.
+// AmendConfig writes values that follow from other fields.
 func (l *MelSpectrogram) AmendConfig(keys map[string]any) error {
 	keys["sequence_length"] = orInt(l.SequenceLength, orInt(l.FFTLength, 2048))
 	keys["max_freq"] = l.highest()

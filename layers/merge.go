@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// mergeInputs checks the inputs of a merging layer and gives them one rank: axes of length 1 are put in after the
+// mergeInputs checks the inputs of a merging layer and gives them the same rank by inserting axes of length 1 after the
 // batch.
 func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	rank, batch := 0, 1
@@ -35,7 +35,7 @@ func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// longest is the length of an axis that is not 1, if there is one.
+// longest returns the length of an axis that is not 1, if there is one.
 func longest(xs []*ops.Tensor, axis int) int {
 	for _, x := range xs {
 		if d := x.Dim(axis); d != 1 {
@@ -63,7 +63,7 @@ func fold(c *Context, in []*ops.Tensor, combine func(a, b *ops.Tensor) *ops.Tens
 	return y
 }
 
-// featureMask spreads the mask of x, which lacks the last axis, over x; nil where x has none.
+// featureMask broadcasts the mask of x, which lacks the last axis, to x; nil if x has none.
 func featureMask(x *ops.Tensor) *ops.Tensor {
 	if x.Mask() == nil {
 		return nil
@@ -71,7 +71,8 @@ func featureMask(x *ops.Tensor) *ops.Tensor {
 	return ops.BroadcastTo(ops.ExpandDims(x.Mask(), -1), x.Shape()...)
 }
 
-// foldMasked combines the inputs from left to right; where one of the two is masked, the other one's value is taken.
+// foldMasked combines the inputs from left to right; where one of the two is masked, the value of the other one is
+// taken.
 func foldMasked(c *Context, in []*ops.Tensor, combine func(a, b *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	in = mergeInputs(c, in)
 	y, yMask := in[0], featureMask(in[0])
@@ -93,7 +94,7 @@ func foldMasked(c *Context, in []*ops.Tensor, combine func(a, b *ops.Tensor) *op
 	return y
 }
 
-// anyMask is the mask of a merged result: true where any input is, and none where an input has none.
+// anyMask returns the mask of a merged result: true where any input's mask is, or no mask if an input has none.
 func anyMask(inputs []*ops.Tensor) []*ops.Tensor {
 	var out *ops.Tensor
 	for i, x := range inputs {

@@ -8,9 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// wrongMethod finds a method of a user's layer that has the name of one that layers may have, and another form, the
-// common ones: nothing would call it, and nothing but the results would tell. Methods of embedded types are those of
-// others.
+// wrongMethod finds a method of a custom layer that has the name of an optional method of layers but another signature.
+// Nothing would call it, and only wrong results would show that. Methods of embedded types are not checked.
 func wrongMethod(l Layer) error {
 	if config.Module(l) != "" {
 		return nil

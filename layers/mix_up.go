@@ -5,26 +5,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MixUp replaces, in training, each image i of a batch, and its label, by a mean of its own and those of another one j:
+// MixUp replaces, in training, each image i of a batch, and its label, by a mean of its own and those of another image
+// j:
 //
 //	x'[i] = w[i]·x[i] + (1 - w[i])·x[j],   y'[i] = w[i]·y[i] + (1 - w[i])·y[j]
 //
-// with w[i] of the beta distribution with both parameters Alpha, and j = order[i] for a random order of the batch.
-// Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
+// with w[i] drawn from the beta distribution with both parameters Alpha, and j = order[i] for a random order of the
+// batch. Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
 //
 // Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width);
 // after them, optionally, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes of
 // the images. Results have the same order and shapes, and [InvokeAll] returns all of them. Images come in the compute
-// type; labels and masks keep their type where it is a float type, others become float32. One image without the batch
-// stays as it is. Keras masks do not pass through.
+// type; labels and masks keep their type if it is a float type and become float32 otherwise. A single image without the
+// batch axis is unchanged. Keras masks do not pass through.
 //
 // In Fit the labels of a batch are not inputs of the model, so a TrainStep calls the layer before the model; MixUp has
 // an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in
-// Keras's files. Of boxes, see [LabelledImages], each image gets its own and those of the other one: twice as many in
-// training as in inference.
+// Keras's files. Each image gets its own boxes (see [LabelledImages]) and those of the other image, so there are twice
+// as many in training as in inference.
 //
-// Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, which
-// takes the elements of masks out of order.
+// Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, except
+// that Keras mixes up the order of the elements of masks.
 type MixUp struct {
 	Base
 

@@ -2,7 +2,7 @@ package layers
 
 import "github.com/gokeras/gokeras/kernels"
 
-// runningMoments are means and sums of squared deviations of all values that were added, one for each position on the
+// runningMoments holds the means and the sums of squared deviations of all added values, one for each position on the
 // kept axes.
 type runningMoments struct {
 	axes         []int // kept, in increasing order
@@ -10,8 +10,8 @@ type runningMoments struct {
 	mean, square []float64
 }
 
-// add takes a batch (Welford's method, and that of Chan, Golub and LeVeque for values in a row that have one mean: no
-// difference of large numbers).
+// add adds a batch. It uses Welford's method, and that of Chan, Golub and LeVeque for neighbouring values that share a
+// mean, which avoids differences of large numbers.
 //
 //dim:known data
 func (m *runningMoments) add(b kernels.Array) {
@@ -64,10 +64,10 @@ func (m *runningMoments) add(b kernels.Array) {
 	m.n += counts[0]
 }
 
-// momentsRun is how many values are converted at a time; they stay in the first-level cache.
+// momentsRun is the number of values that are converted at a time, so that they stay in the first-level cache.
 const momentsRun = 1024
 
-// addEach adds a value to each of the neighbours from at on. They always come together: one count is kept for all.
+// addEach adds a value to each of the neighbours from at on. They are always added together, so all share one count.
 func (m *runningMoments) addEach(values []float64, at int, counts []float64) {
 	counts[at]++
 	share := 1 / (m.n + counts[at])
@@ -91,7 +91,7 @@ func (m *runningMoments) addRow(values []float64, at int, counts []float64) {
 	m.square[at] += square + d*d*before*k/(before+k)
 }
 
-// sum adds values; four additions do not wait for each other.
+// sum adds up values in four independent sums, so that additions do not wait for each other.
 func sum(values []float64) float64 {
 	var a, b, c, d float64
 	for len(values) >= 4 {

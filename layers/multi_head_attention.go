@@ -19,9 +19,9 @@ import (
 // T, S).
 //
 // The masks that came with query, value and key are combined with the given one, the causal one and the window by
-// "and". A query position that may look at nothing gets the mean of all values, or, with Dropout or
-// ReturnAttentionScores, nothing: both as in Keras. The mask of the query passes on. Inputs may have further axes;
-// AttentionAxes are those attended over.
+// "and". As in Keras, a query position that may look at nothing gets the mean of all values, or zeros with Dropout or
+// ReturnAttentionScores. The mask of the query is passed on. Inputs may have further axes; AttentionAxes are those
+// attended over.
 //
 // Weights, as kernel and bias of the members query, key, gate (with UseGate), value, attention_output: (features,
 // heads, KeyDim or ValueDim) and (heads, KeyDim or ValueDim), and last (heads, ValueDim, features) and (features).
@@ -98,8 +98,7 @@ func (l *MultiHeadAttention) valueDim() int {
 	return l.KeyDim
 }
 
-// project makes a layer that maps the last axes of a tensor of a rank, as many as bound says, to others:
-// "abc,cde->abde".
+// project makes a layer that maps the last bound axes of a tensor of the given rank to others: "abc,cde->abde".
 func (l *MultiHeadAttention) project(name string, rank, bound int, to []int) *EinsumDense {
 	free := letters[:rank-bound]
 	in, out := letters[rank-bound:rank], letters[rank:rank+len(to)]
@@ -122,7 +121,7 @@ func (l *MultiHeadAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 }
 
 // ComputeMask passes on the mask of the query. As in Keras, query, key and value themselves have none from then on:
-// what else is computed from them, such as the sum of a residual connection, comes without.
+// other results that are computed from them, such as the sum of a residual connection, have no mask.
 func (l *MultiHeadAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	masks := queryMask(in, out)
 	for _, x := range in {
@@ -136,7 +135,7 @@ func (l *MultiHeadAttention) MemberAttributes() []string {
 	return l.heads.attributes("query_dense", "key_dense", "_gate_dense", "value_dense", "output_dense")
 }
 
-// IgnoredConfig adds a key that chooses a kernel.
+// IgnoredConfig adds a key that only selects a kernel.
 func (l *MultiHeadAttention) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "flash_attention")
 }

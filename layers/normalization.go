@@ -18,10 +18,10 @@ import (
 //	y = (x - mean) / max(sqrt(variance), 1e-7)
 //
 // Mean and variance are those of the data that [Normalization.Adapt] was given, one for each position on Axis, or those
-// of the fields Mean and Variance. Invert goes the other way: y = mean + x · max(sqrt(variance), 1e-7).
+// of the fields Mean and Variance. Invert computes the inverse: y = mean + x · max(sqrt(variance), 1e-7).
 //
 // Input shape: any, also integers. Output shape: that of the input, in the layer's compute type. A mask passes through.
-// Weights: mean, variance (lengths of Axis) and count (), not trained; none where the fields are given.
+// Weights: mean, variance (lengths of Axis) and count (), not trained. There are none if the fields are given.
 type Normalization struct {
 	Base
 
@@ -110,8 +110,9 @@ func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes
 }
 
 // Adapt computes mean and variance of the data, given as one array or as several batches, and keeps them in the layer's
-// weights, replacing what was there. Axis 0 of the data is the batch, which Axis may not keep; Keras, too, refuses that
-// of a dataset, but learns a mean for each example of an array, with which the layer takes no batches of other lengths.
+// weights, replacing what was there. Axis 0 of the data is the batch, which Axis must not contain. Keras refuses that
+// too for a dataset, but for an array it learns a mean for each example, and the layer then accepts only batches of
+// that length.
 func (l *Normalization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for data in several batches.
@@ -205,7 +206,7 @@ func flatten(list []any) []any {
 	return out
 }
 
-// AmendConfig nests the numbers of several axes, as Keras wants them.
+// AmendConfig nests the numbers of several axes, as Keras expects them.
 func (l *Normalization) AmendConfig(keys map[string]any) error {
 	if len(l.Axis) < 2 || len(l.Mean) < 2 {
 		return nil

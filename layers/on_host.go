@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// HostCapable is implemented by layers of the program that can work on the host as well. A model lets them do so where
-// a [HostLayer] stands after them: IntegerLookup and Discretization before HashedCrossing.
+// HostCapable is implemented by layers of the program that can also work on the host. A model lets them do so if a
+// [HostLayer] follows them: IntegerLookup and Discretization before HashedCrossing.
 type HostCapable interface {
 	Layer
-	// OnHost returns what computes the layer on the host, or nil where its settings do not allow it.
+	// OnHost returns the layer that computes the same on the host, or nil if the settings do not allow it.
 	OnHost() HostLayer
 }
 
@@ -73,7 +73,7 @@ func (l *IntegerLookup) OnHost() HostLayer {
 	}}
 }
 
-// place returns the place of a number, as lookUpNumbers does.
+// place returns the position of a number, as lookUpNumbers does.
 func (k *lookup[T]) place(t *table[int64], n int64) int64 {
 	if mask, ok := any(k.mask).(*int64); ok && mask != nil && *mask == n {
 		return 0

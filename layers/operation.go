@@ -13,9 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operation is one of the functions of keras.ops as a step of a Functional model: what x + y or ops.mean(x) is on the
-// symbolic tensors of Keras. [Op] makes and calls one. It has no weights and passes no mask on, and files hold it as
-// Keras writes it.
+// Operation is a function of keras.ops as a step of a Functional model, like x + y or ops.mean(x) on Keras's symbolic
+// tensors. [Op] makes and calls one. It has no weights and does not pass on masks. Files hold it as Keras writes it.
 type Operation struct {
 	Base
 
@@ -49,8 +48,8 @@ var (
 	operationNames   = map[string]*operationKind{}
 )
 
-// define makes an operation known. The signature is that of keras.ops, with a star before arguments that Keras keeps
-// with the operation: "mean(x, *axis=null, *keepdims=false)".
+// define makes an operation known. The signature is that of keras.ops, with a star before arguments that Keras stores
+// in the operation: "mean(x, *axis=null, *keepdims=false)".
 func define(module, class, signature string, compute func(a *operands) []*ops.Tensor) {
 	name, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
 	k := &operationKind{module: module, class: class, name: name, compute: compute}
@@ -84,8 +83,8 @@ func OperationNames() []string { return slices.Sorted(maps.Keys(operationNames))
 // OperationClasses lists the classes of operations that files may hold, in alphabetical order.
 func OperationClasses() []string { return slices.Sorted(maps.Keys(operationClasses)) }
 
-// OperationSignature returns the signature of a function that [Op] knows, as keras.ops has it, and its class in files;
-// ok is false for another name.
+// OperationSignature returns the signature of a function that [Op] knows, as in keras.ops, and its class in files; ok
+// is false for an unknown name.
 func OperationSignature(name string) (signature, class string, ok bool) {
 	k, ok := operationNames[name]
 	if !ok {
@@ -118,8 +117,8 @@ func (k *operationKind) signature(name string) string {
 //	z := layers.Op("concatenate", []*layers.KerasTensor{x, y}, -1)
 //
 // An argument is a *KerasTensor, a Go number, string, bool, nil, a [Slice], [Ellipsis], a kernels.Array, or a slice of
-// such values; dtypes are strings. Numbers take the type of the tensor that they meet, as in Python. A mistake is
-// reported where a model is made of the result.
+// such values; dtypes are strings. Numbers take the type of the tensor that they are combined with, as in Python. An
+// error is reported when a model is created from the result.
 func Op(name string, args ...any) *KerasTensor { return OpAll(name, args...)[0] }
 
 // OpAll is Op for functions with several results, such as "split" and "top_k".
@@ -135,7 +134,7 @@ func OpAll(name string, args ...any) []*KerasTensor {
 	return ApplyArguments(&Operation{kind: k, settings: settings}, call)
 }
 
-// creating are the functions of keras.ops that make numbers of no tensor.
+// creating lists the functions of keras.ops that create values without a tensor argument.
 var creating = []string{"arange", "bartlett", "blackman", "empty", "eye", "full", "hamming", "hanning", "identity", "indices", "kaiser", "logspace", "ones", "tri", "zeros"}
 
 func unknownOperation(name string) error {
@@ -145,7 +144,7 @@ func unknownOperation(name string) error {
 	return fmt.Errorf("layers: there is no operation %q; %sknown: %s", name, config.Guess(name, OperationNames()), strings.Join(OperationNames(), ", "))
 }
 
-// arrange sorts arguments into those of the operation and those of the call.
+// arrange separates the arguments of the operation from those of the call.
 func (k *operationKind) arrange(args []any) (settings map[string]any, call Arguments, err error) {
 	var named Keywords
 	if n := len(args); n > 0 {
@@ -210,7 +209,7 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 	return settings, call, nil
 }
 
-// dropDefaults shortens a call by the arguments at its end that have their defaults, as users do.
+// dropDefaults removes trailing arguments that have their default values from a call, as users write it.
 func (k *operationKind) dropDefaults(call *Arguments) {
 	for _, p := range slices.Backward(k.params) {
 		if p.setting || p.keywords {
@@ -249,7 +248,7 @@ func NewOperation(class string, settings map[string]any) (*Operation, error) {
 	return &Operation{kind: k, settings: settings}, nil
 }
 
-// ClassName returns the class that Keras has for the operation: "Mean".
+// ClassName returns Keras's class of the operation: "Mean".
 func (o *Operation) ClassName() string {
 	if o.kind == nil {
 		return "Operation"
@@ -360,7 +359,7 @@ func Compute(g *ops.Graph, name string, args ...any) []*ops.Tensor {
 	return o.compute(g, call, false, func(t *KerasTensor) *ops.Tensor { return values[t] })
 }
 
-// symbolic replaces tensors by symbols for them, also in lists and keywords.
+// symbolic replaces tensors by symbolic ones, also in lists and keywords.
 func symbolic(args []any, values map[*KerasTensor]*ops.Tensor) []any {
 	replace := func(x *ops.Tensor) *KerasTensor {
 		t := &KerasTensor{}

@@ -79,7 +79,8 @@ func init() {
 	}))
 }
 
-// norm is a norm of vectors, or of matrices where axis names two axes, or x has two and axis none while ord is given.
+// norm computes a norm of vectors. It is a norm of matrices if axis names two axes, or if axis is not given, ord is,
+// and x has two axes.
 func norm(a *operands) *ops.Tensor {
 	x := a.tensor("x")
 	return a.reduceAxes(x, func(x *ops.Tensor, axes ...int) *ops.Tensor {

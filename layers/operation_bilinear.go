@@ -5,12 +5,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// limbBits is how many bits of an integer are convolved at a time: products of 32 bits add up without an error in
-// float64 up to 2²¹ of them.
+// limbBits is the number of bits of an integer that are convolved at a time. Up to 2²¹ products of 32 bits add up
+// exactly in float64.
 const limbBits = 16
 
-// bilinear computes f, a convolution of floats in either operand, of integers too: in the type in which they meet, and
-// beyond its limits they wrap around, as in Keras. Of bools it is whether there is a pair of true ones.
+// bilinear computes f, a bilinear function of floats such as a convolution, for integers too: in their common type,
+// wrapping around beyond its limits as in Keras. For bools the result says whether any pair of operands is true.
 func bilinear(x, kernel *ops.Tensor, f func(x, kernel *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	d := ops.Promote(x.DType(), kernel.DType())
 	switch {
@@ -39,7 +39,7 @@ func bilinear(x, kernel *ops.Tensor, f func(x, kernel *ops.Tensor) *ops.Tensor) 
 	return ops.Cast(sum, d)
 }
 
-// limbs cuts integers into pieces of 16 bits, as float64. The last one has the sign.
+// limbs splits integers into pieces of 16 bits, as float64. The last piece carries the sign.
 func limbs(x *ops.Tensor) []*ops.Tensor {
 	var out []*ops.Tensor
 	for range (x.DType().Size() - 1) / 2 {

@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Complex numbers in a Functional model are pairs of real ones: a tensor of them has a last axis of 2, the real and the
-// imaginary part, which the shape that Keras tells lacks. A list of the two parts serves as well, as for the operations
-// of Fourier transforms. Polar and ViewAsComplex make such tensors; the operations below take them, and every other one
-// and every other layer refuses them. As results of a model they are what keras.ops.view_as_real makes of Keras's.
+// Complex numbers in a Functional model are pairs of real ones: a tensor of them has a last axis of length 2 for the
+// real and the imaginary part, which Keras's shape lacks. A list of the two parts can be used as well, as for Fourier
+// transforms. Polar and ViewAsComplex make such tensors and the operations below take them; all other operations and
+// layers refuse them. As results of a model they equal keras.ops.view_as_real of Keras's results.
 var ofComplex = map[string]func(re, im *ops.Tensor) *ops.Tensor{
 	"Real":       func(re, _ *ops.Tensor) *ops.Tensor { return re },
 	"Imag":       func(_, im *ops.Tensor) *ops.Tensor { return im },
@@ -41,7 +41,7 @@ func isComplex(t *KerasTensor) bool {
 	return false
 }
 
-// refusesComplex returns an error for a call that takes complex numbers and is none of the operations that can.
+// refusesComplex returns an error for a call with complex numbers of an operation that does not support them.
 func refusesComplex(n *Node) error {
 	for _, in := range n.Inputs {
 		if !isComplex(in) {

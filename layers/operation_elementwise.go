@@ -134,7 +134,7 @@ func init() {
 	}))
 }
 
-// absolute is abs; that of bools is what they are.
+// absolute is abs; bools stay unchanged.
 func absolute(x *ops.Tensor) *ops.Tensor {
 	if x.DType() == ir.Bool {
 		return alone(x)
@@ -144,7 +144,7 @@ func absolute(x *ops.Tensor) *ops.Tensor {
 
 func alone(x *ops.Tensor) *ops.Tensor { return x.WithMask(nil) }
 
-// floating brings integers to float32.
+// floating converts integers to float32.
 func floating(x *ops.Tensor) *ops.Tensor {
 	if x.DType().IsFloat() {
 		return x
@@ -156,7 +156,7 @@ func floatRounding(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tenso
 	return func(x *ops.Tensor) *ops.Tensor { return f(floating(x)) }
 }
 
-// keepIntegers leaves integers as they are.
+// keepIntegers leaves integers unchanged.
 func keepIntegers(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor {
 	return func(x *ops.Tensor) *ops.Tensor {
 		if !x.DType().IsFloat() {
@@ -177,8 +177,8 @@ func clip(a *operands) *ops.Tensor {
 	return x
 }
 
-// bound keeps x on one side of a number, which for integers means that a number beyond the limits of their type is its
-// least or greatest: Keras's backends wrap it around, some before they compare and some afterwards.
+// bound limits x to one side of a number. For integers, a number beyond the limits of their type counts as the type's
+// smallest or largest. (Keras's backends wrap it around, some before they compare and some afterwards.)
 func (a *operands) bound(x *ops.Tensor, name string, f func(x, y *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	if a.beyond(x.DType(), name) {
 		return f(x, ops.Scalar(x, a.number(name)))

@@ -100,7 +100,7 @@ func (a *operands) convolve(x, kernel *ops.Tensor, f func(v *convolution, x *ops
 	return fromLast(f(v, toLast(x, first)), first)
 }
 
-// blocksBy moves blocks by last, or by first where the channels are in front of the rows and columns, unless it returns
+// blocksBy moves blocks with last. If the channels come before the rows and columns it uses first, unless that returns
 // nil.
 func blocksBy(last, first func(x *ops.Tensor, block int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {

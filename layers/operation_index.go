@@ -96,7 +96,7 @@ func isTensor(v any) bool {
 	return ok
 }
 
-// whole cuts floats to integers, for positions.
+// whole truncates floats to integers, for positions.
 func whole(x *ops.Tensor) *ops.Tensor {
 	if x.DType().IsFloat() || x.DType() == ir.Bool {
 		return ops.Cast(x, ir.Int32)
@@ -122,8 +122,8 @@ func oneHot(a *operands) *ops.Tensor {
 	return y
 }
 
-// getItem is x[key]: integers take their axis out, slices keep a part of it, None puts an axis in, and a tensor of
-// integers picks along its axis.
+// getItem is x[key]: an integer removes its axis, a slice keeps a part of it, None inserts an axis, and a tensor of
+// integers gathers along its axis.
 func getItem(a *operands) *ops.Tensor {
 	x := a.tensor("x")
 	keys, many := a.values["key"].([]any)

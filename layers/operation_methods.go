@@ -48,8 +48,8 @@ func (t *KerasTensor) Greater(y any) *KerasTensor { return Op("greater", t, y) }
 // GreaterEqual is x >= y.
 func (t *KerasTensor) GreaterEqual(y any) *KerasTensor { return Op("greater_equal", t, y) }
 
-// At is x[index...] of Python: for each axis an integer, which takes the axis out, or a [Slice]; [Ellipsis] stands for
-// the axes that are not named, and nil for a new axis of length 1. The batch is axis 0:
+// At is x[index...] of Python: for each axis an integer, which removes the axis, or a [Slice]; [Ellipsis] stands for
+// the axes that are not mentioned, and nil for a new axis of length 1. The batch is axis 0:
 //
 //	last := sequence.At(layers.Slice{}, -1) // (batch, steps, features) to (batch, features)
 func (t *KerasTensor) At(index ...any) *KerasTensor {
@@ -59,7 +59,7 @@ func (t *KerasTensor) At(index ...any) *KerasTensor {
 	return Op("get_item", t, index)
 }
 
-// Reshape gives x another shape, with the batch; one axis may be -1.
+// Reshape gives x another shape, which includes the batch; one axis may be -1.
 func (t *KerasTensor) Reshape(shape ...int) *KerasTensor { return Op("reshape", t, shape) }
 
 // Transpose puts the axes into another order; without axes it reverses them.

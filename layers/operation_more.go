@@ -172,7 +172,7 @@ func extractPatches(a *operands) *ops.Tensor {
 	return y
 }
 
-// padImages works the four paddings out of those given and the size that is to come out.
+// padImages computes the four paddings from those given and from the size of the result.
 func padImages(a *operands) *ops.Tensor {
 	x, first, size := a.images("pad_images")
 	var pad [4]int
@@ -206,8 +206,8 @@ func (a *operands) images(what string) (x *ops.Tensor, first bool, size [2]int) 
 	return x, first, [2]int{x.Dim(-3), x.Dim(-2)}
 }
 
-// between reads two of the three arguments at one side, at the other, and in all; rest computes a side from the other
-// two.
+// between reads two of three arguments: the amount on one side, on the other, and in total. rest computes a side from
+// the other two.
 func (a *operands) between(names [3]string, rest func(total, known int) int) (low, high int) {
 	given := 0
 	for _, n := range names {

@@ -65,7 +65,7 @@ func init() {
 	}))
 }
 
-// softmaxBy joins several axes to one.
+// softmaxBy merges several axes into one.
 func softmaxBy(f func(x *ops.Tensor, axis int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {
 		x := a.tensor("x")
@@ -114,7 +114,7 @@ func batchNormalization(a *operands) *ops.Tensor {
 	return y
 }
 
-// rowsOf returns the axes to normalize over and a function that lays a parameter along them.
+// rowsOf returns the axes to normalize over and a function that aligns a parameter with them.
 func rowsOf(a *operands, x *ops.Tensor) (axes []int, spread func(p *ops.Tensor) *ops.Tensor) {
 	axes = sortedAxes(x, a.integers("axis"))
 	return axes, func(p *ops.Tensor) *ops.Tensor {
@@ -159,8 +159,9 @@ func layerNormalization(a *operands) *ops.Tensor {
 	return ops.Cast(y, a.tensor("x").DType())
 }
 
-// The lengths of rows up to which the op for layer normalization is measured to be faster than others, in float32 and
-// in float64. It also makes the gradients of weights, for which a few long rows, or rows of one number, are no match.
+// The row lengths up to which the op for layer normalization was measured to be faster than other ops, in float32 and
+// in float64. The op also computes the gradients of weights, which does not pay for a few long rows or for rows of one
+// number.
 const (
 	longestNormalized       = 8192
 	longestNormalizedDouble = 31
@@ -190,7 +191,7 @@ func rmsNormalization(a *operands) *ops.Tensor {
 	return ops.Cast(y, a.tensor("x").DType())
 }
 
-// binaryCrossentropy is -(t·ln p + (1-t)·ln(1-p)) element by element, with p limited to [ε, 1-ε]; from logits x it is
+// binaryCrossentropy is -(t·ln p + (1-t)·ln(1-p)) element by element, with p clipped to [ε, 1-ε]; from logits x it is
 // max(x, 0) - x·t + ln(1 + e^-|x|).
 func binaryCrossentropy(a *operands) *ops.Tensor {
 	p := floating(a.tensor("output"))
@@ -204,8 +205,8 @@ func binaryCrossentropy(a *operands) *ops.Tensor {
 	return ops.Negative(ops.Add(hit, miss))
 }
 
-// categoricalCrossentropy is -Σ t·ln p along the axis. Unlike those of a loss, labels of another float type are not
-// brought to that of p.
+// categoricalCrossentropy is -Σ t·ln p along the axis. Unlike in a loss, labels of another float type are not cast to
+// that of p.
 func categoricalCrossentropy(a *operands) *ops.Tensor {
 	t, p := a.tensor("target"), floating(a.tensor("output"))
 	fromLogits, axis := a.boolean("from_logits"), a.integer("axis")

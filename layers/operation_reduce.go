@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// reduceAxes applies a reduction over the argument axis, with the axes kept where keepdims says so. An empty list of
-// axes reduces nothing.
+// reduceAxes applies a reduction over the argument axis, and keeps the axes if keepdims says so. An empty list of axes
+// reduces nothing.
 func (a *operands) reduceAxes(x *ops.Tensor, f func(x *ops.Tensor, axes ...int) *ops.Tensor) *ops.Tensor {
 	axes := a.axes("axis", x)
 	if len(axes) == 0 && x.Rank() > 0 {
@@ -24,7 +24,7 @@ func reduceOf(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(*operands) []
 	return oneResult(func(a *operands) *ops.Tensor { return a.reduceAxes(a.tensor("x"), f) })
 }
 
-// alongAxis applies a function of one axis; None is the axis of the elements in a row.
+// alongAxis applies a function of one axis; None stands for the flattened elements.
 func (a *operands) alongAxis(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops.Tensor) *ops.Tensor {
 	if !a.given("axis") {
 		return f(ops.Ravel(x), 0)
@@ -32,7 +32,7 @@ func (a *operands) alongAxis(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops
 	return f(x, a.integer("axis"))
 }
 
-// oneAxis is a reduction over one axis, over several joined to one, or over all.
+// oneAxis is a reduction over one axis, over several merged into one, or over all.
 func (a *operands) oneAxis(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops.Tensor) *ops.Tensor {
 	return a.reduceAxes(x, func(x *ops.Tensor, axes ...int) *ops.Tensor {
 		if len(axes) == 1 {
@@ -47,7 +47,7 @@ func (a *operands) oneAxisFirst(x *ops.Tensor, f func(x *ops.Tensor, axis int) *
 	return f(joinedAxes(x, a.axes("axis", x)), -1)
 }
 
-// joinedAxes puts axes at the end of x, as one.
+// joinedAxes moves axes to the end of x and merges them into one.
 func joinedAxes(x *ops.Tensor, axes []int) *ops.Tensor {
 	sorted := sortedAxes(x, axes)
 	if len(sorted) < len(axes) {
@@ -74,7 +74,7 @@ func contains(list []int, v int) bool {
 	return false
 }
 
-// withInitial is a maximum or minimum that also looks at the argument initial.
+// withInitial is a maximum or minimum that includes the argument initial.
 func withInitial(reduce func(x *ops.Tensor, axes ...int) *ops.Tensor, combine func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tensor {
 	return oneResult(func(a *operands) *ops.Tensor {
 		x := a.tensor("x")
@@ -162,8 +162,8 @@ func init() {
 	define("numpy", "Trace", "trace(x, *offset=0, *axis1=0, *axis2=1)", oneResult(func(a *operands) *ops.Tensor { return ops.Sum(inWord(diagonal(a)), -1) }))
 }
 
-// linearQuantile forgets the method, as Keras does in a Functional model, though neither outside of one nor in
-// percentile.
+// linearQuantile ignores the method, as Keras does in a Functional model (but neither outside of one nor in
+// percentile).
 func linearQuantile(x *ops.Tensor, q float64, _ string, axis int) *ops.Tensor {
 	return ops.Quantile(x, q, axis)
 }
@@ -197,7 +197,7 @@ func quantileOf(whole float64, f func(x *ops.Tensor, q float64, method string, a
 	}
 }
 
-// manyQuantiles are the quantiles that a tensor holds.
+// manyQuantiles computes the quantiles given by a tensor.
 func manyQuantiles(a *operands, x, q *ops.Tensor, f func(x, q *ops.Tensor, axis int) *ops.Tensor) *ops.Tensor {
 	y := a.oneAxisFirst(x, func(x *ops.Tensor, axis int) *ops.Tensor { return f(x, q, axis) })
 	if !a.boolean("keepdims") {

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// maxTransform bounds the lengths of Fourier transforms in files.
+// maxTransform limits the lengths of Fourier transforms in files.
 const maxTransform = 1 << 22
 
 // parts returns a pair of tensors, the real and the imaginary parts of complex numbers.
@@ -17,7 +17,7 @@ func (a *operands) parts(name string) (re, im *ops.Tensor) {
 	return pair[0], pair[1]
 }
 
-// length reads a length that may be left out, as 0.
+// length reads an optional length; 0 means that it is omitted.
 func (a *operands) length(name string) int {
 	if !a.given(name) {
 		return 0

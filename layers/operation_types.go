@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The functions here give operations the element types of Keras's, where those of package ops, which are chosen for
-// layers and losses, differ.
+// The functions here give operations the element types of Keras, if those of package ops, which were chosen for layers
+// and losses, differ.
 
-// amongFloats computes where a float meets integers in the type of the float, as Keras's weak promotion does.
+// amongFloats computes in the type of the float if a float is combined with integers, like Keras's weak promotion.
 func amongFloats(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return func(x, y *ops.Tensor) *ops.Tensor { return f(likeFloat(x, y), likeFloat(y, x)) }
 }
 
-// likeFloat is x in the type of y where that alone is a float.
+// likeFloat returns x in the type of y if only y is a float.
 func likeFloat(x, y *ops.Tensor) *ops.Tensor {
 	if y.DType().IsFloat() && !x.DType().IsFloat() {
 		return ops.Cast(x, y.DType())
@@ -23,7 +23,7 @@ func likeFloat(x, y *ops.Tensor) *ops.Tensor {
 	return x
 }
 
-// floatPair computes integers in float32, or in float64 where one is of type int64.
+// floatPair computes integers in float32, or in float64 if one has type int64.
 func floatPair(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return amongFloats(func(x, y *ops.Tensor) *ops.Tensor {
 		if !x.DType().IsFloat() && !y.DType().IsFloat() && (x.DType() != ir.Bool || y.DType() != ir.Bool) {
@@ -47,7 +47,7 @@ func int64AsFloat(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor
 	}
 }
 
-// inPromoted gives a product of integers the type in which its factors meet.
+// inPromoted gives a product of integers the common type of its factors.
 func inPromoted(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return func(x, y *ops.Tensor) *ops.Tensor {
 		z := f(x, y)
@@ -58,7 +58,7 @@ func inPromoted(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *op
 	}
 }
 
-// matmul adds up products of bytes in 32 bits, as Keras does here and in einsum alone.
+// matmul adds up products of bytes in 32 bits, as Keras does only here and in einsum.
 func matmul(x, y *ops.Tensor) *ops.Tensor {
 	if x.DType() == ir.Int8 && y.DType() == ir.Int8 {
 		return ops.Matmul(ops.Cast(x, ir.Int32), ops.Cast(y, ir.Int32))
@@ -66,7 +66,7 @@ func matmul(x, y *ops.Tensor) *ops.Tensor {
 	return inPromoted(ops.Matmul)(x, y)
 }
 
-// einsum is in the type that all operands share, that of bytes alone in 32 bits.
+// einsum computes in the common type of all operands, or in 32 bits if all are bytes.
 func einsum(subscripts string, xs ...*ops.Tensor) *ops.Tensor {
 	if !slices.ContainsFunc(xs, func(x *ops.Tensor) bool { return x.DType() != ir.Int8 }) {
 		wide := make([]*ops.Tensor, len(xs))
@@ -112,7 +112,7 @@ func extreme(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(x *ops.Tensor,
 	}
 }
 
-// withoutNaN sums or multiplies integers, which hold no NaN, as they are.
+// withoutNaN sums or multiplies integers directly, because they hold no NaN.
 func withoutNaN(skipping, plain func(x *ops.Tensor, axis int) *ops.Tensor) func(x *ops.Tensor, axis int) *ops.Tensor {
 	return func(x *ops.Tensor, axis int) *ops.Tensor {
 		if x.DType().IsFloat() {
@@ -122,7 +122,7 @@ func withoutNaN(skipping, plain func(x *ops.Tensor, axis int) *ops.Tensor) func(
 	}
 }
 
-// differences are n-th differences along an axis; those of bools say where neighbours differ.
+// differences computes n-th differences along an axis; those of bools say where neighbours differ.
 func differences(a *operands) *ops.Tensor {
 	x, n, axis := a.tensor("a"), a.integer("n"), a.integer("axis")
 	if x.DType() != ir.Bool {
@@ -134,8 +134,8 @@ func differences(a *operands) *ops.Tensor {
 	return x
 }
 
-// ofBools is a function that is another one where both operands are bools: the sum of two is whether one of them is
-// true.
+// ofBools returns a function that is replaced by another one if both operands are bools: the sum of two bools says
+// whether one of them is true.
 func ofBools(bools, others func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return func(x, y *ops.Tensor) *ops.Tensor {
 		if x.DType() == ir.Bool && y.DType() == ir.Bool {
@@ -145,7 +145,7 @@ func ofBools(bools, others func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Te
 	}
 }
 
-// amongWhole computes with integers what only moves and adds them, as a convolution of floats that hold them.
+// amongWhole computes operations that only move and add integers as a convolution of floats that hold them.
 func amongWhole(x *ops.Tensor, f func(x *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	d := x.DType()
 	switch {
@@ -157,7 +157,7 @@ func amongWhole(x *ops.Tensor, f func(x *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	return ops.Cast(f(ops.Cast(x, ir.Float32)), d)
 }
 
-// squareOf is the square; of bools int32.
+// squareOf computes the square; that of bools is int32.
 func squareOf(x *ops.Tensor) *ops.Tensor {
 	if x.DType() == ir.Bool {
 		x = ops.Cast(x, ir.Int32)
@@ -165,7 +165,7 @@ func squareOf(x *ops.Tensor) *ops.Tensor {
 	return ops.Square(x)
 }
 
-// outer is the product of each element of x with each of y; that of bools is whether both are true.
+// outer computes the product of each element of x with each of y; that of bools says whether both are true.
 func outer(x, y *ops.Tensor) *ops.Tensor {
 	if x.DType() == ir.Bool && y.DType() == ir.Bool {
 		return ops.Cast(ops.Outer(ops.Cast(x, ir.Uint8), ops.Cast(y, ir.Uint8)), ir.Bool)

@@ -4,7 +4,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// imageSampling reads how images are read between their cells and outside.
+// imageSampling reads the arguments that say how images are sampled between their cells and outside.
 func (a *operands) imageSampling() ops.ImageSampling {
 	s := ops.ImageSampling{FillValue: a.number("fill_value")}
 	if _, has := a.values["interpolation"]; has {

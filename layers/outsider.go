@@ -11,22 +11,22 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// panicked is the error for a panic in a method of a user's layer.
+// panicked is the error for a panic in a method of a custom layer.
 type panicked struct {
 	method string
 	*distribute.PanicError
 }
 
-// Error says what the panic was about.
+// Error returns the message of the panic.
 func (p *panicked) Error() string {
 	return fmt.Sprintf("%s panicked: %v; see Stack of the wrapped *distribute.PanicError for the place", p.method, p.Value)
 }
 
-// Unwrap returns the error that has the place.
+// Unwrap returns the error that holds the location.
 func (p *panicked) Unwrap() error { return p.PanicError }
 
-// guard calls a method of a layer. A panic in one from outside of this module is its author's mistake, not ours, and
-// becomes an error with the place where it happened.
+// guard calls a method of a layer. A panic in a layer from outside this module is its author's mistake, not ours. It
+// becomes an error with the location of the panic.
 func guard(l Layer, t ops.Traced, method string, f func()) {
 	if config.Module(l) != "" {
 		f()
@@ -52,8 +52,8 @@ func guardedForward(l Layer, c *Context) func(in []*ops.Tensor) []*ops.Tensor {
 	}
 }
 
-// findMade adopts what the Build of a user's layer has put into exported fields, in place of what that of a call that
-// failed has.
+// findMade adopts the layers that the Build of a custom layer has put into exported fields. They replace those of a
+// failed call.
 func (b *Builder) findMade() {
 	if config.Module(b.base.self) != "" {
 		return

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Pipeline applies layers one after the other, mostly such as prepare images: the result of each is the input of the
-// next. It is a plain layer, not a model.
+// Pipeline applies layers one after the other, usually layers that prepare images. The result of each is the input of
+// the next. It is a plain layer, not a model.
 //
 // Input shape: that of the first layer. Output shape: that of the last one. Masks are those of the layers.
 type Pipeline struct {

@@ -49,15 +49,15 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 	return []*ops.Tensor{fromLast(pool(x, o), first)}
 }
 
-// What is pooled of a few channels of many sequences lies side by side anyway: their numbers and those of so many
-// sequences fill vectors.
+// With few channels and many sequences nothing is gained: values that are pooled alike are neighbours anyway, and there
+// are enough to fill vectors.
 const (
 	pooledChannels  = 8
 	pooledSequences = 8
 )
 
 // staysInFront reports whether sequences (batch, steps, channels) that have their channels in front are pooled as
-// images of one channel, whose rows are the channels. Then nothing is brought into another order.
+// images with one channel, whose rows are the channels. That needs no transposition.
 func staysInFront(x *ops.Tensor) bool {
 	batch, channels := x.Dim(0), x.Dim(2)
 	return dim.Known(batch) && dim.Known(channels) && batch >= pooledSequences && channels <= pooledChannels //dim:known
@@ -99,7 +99,7 @@ func poolAll(x *ops.Tensor, axes []int, keepDims bool, reduce func(*ops.Tensor, 
 	return []*ops.Tensor{y}
 }
 
-// maxBins is the largest number of bins: each is reduced for itself.
+// maxBins limits the number of bins, because each is reduced separately.
 const maxBins = 1 << 16
 
 // poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other: bin i of m covers the
@@ -118,7 +118,7 @@ func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat, p
 }
 
 // averageAdaptively is poolAdaptively of averages. With the channels in front, axes with a single bin are averaged
-// before the others are brought into another order.
+// before the others are transposed.
 func averageAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat) []*ops.Tensor {
 	if axes := spatialAxes(x, n, format); axes[0] == 2 && len(outputSize) > 0 && x.DType().IsFloat() && !x.DType().IsHalf() {
 		size := tuple(x.Graph(), "OutputSize", outputSize, n, 1, 1)

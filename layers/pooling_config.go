@@ -1,6 +1,6 @@
 package layers
 
-// amendStrides writes strides that were left out as the window that they stand for, as Keras does.
+// amendStrides writes omitted strides as the window, which is their default, as Keras does.
 func amendStrides(keys map[string]any) error {
 	if keys["strides"] == nil {
 		keys["strides"] = keys["pool_size"]
