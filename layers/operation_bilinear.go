@@ -19,8 +19,8 @@ func bilinear(x, kernel *ops.Tensor, f func(x, kernel *ops.Tensor) *ops.Tensor) 
 	case d == ir.Bool:
 		return ops.Cast(f(ops.Cast(x, ir.Float32), ops.Cast(kernel, ir.Float32)), ir.Bool)
 	}
-	// x is the sum of xᵢ·2^(16i), and so is the kernel: f(x, kernel) is that of f(xᵢ, kernelⱼ)·2^(16(i+j)), without
-	// those beyond the type.
+	// x is the sum of xᵢ·2^(16i), and likewise the kernel. So f(x, kernel) is the sum of f(xᵢ, kernelⱼ)·2^(16(i+j)).
+	// Terms beyond the type are left out.
 	var sum *ops.Tensor
 	left, right := limbs(ops.Cast(x, d)), limbs(ops.Cast(kernel, d))
 	for i, u := range left {

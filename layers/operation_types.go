@@ -145,7 +145,8 @@ func ofBools(bools, others func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Te
 	}
 }
 
-// amongWhole computes operations that only move and add integers as a convolution of floats that hold them.
+// amongWhole applies f, which like a convolution only moves and adds values, to integers by way of floats that hold
+// them.
 func amongWhole(x *ops.Tensor, f func(x *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	d := x.DType()
 	switch {

@@ -49,8 +49,8 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 	return []*ops.Tensor{fromLast(pool(x, o), first)}
 }
 
-// With few channels and many sequences nothing is gained: values that are pooled alike are neighbours anyway, and there
-// are enough to fill vectors.
+// With few channels and many sequences the values that are pooled alike are placed side by side anyway, and those of
+// this many sequences fill vectors.
 const (
 	pooledChannels  = 8
 	pooledSequences = 8

@@ -27,7 +27,7 @@ type PReLU struct {
 	alpha *distribute.Variable
 }
 
-// Build creates the alpha.
+// Build creates alpha.
 func (l *PReLU) Build(b *Builder, in []ir.Shape) {
 	shape := in[0][min(1, len(in[0])):].Clone() // a scalar has no batch axis
 	for _, axis := range l.SharedAxes {

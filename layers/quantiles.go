@@ -6,15 +6,14 @@ import (
 	"sort"
 )
 
-// quantileSketch is a summary of numbers from which quantiles are read: sorted values with weights. It is the one of
-// Keras's Discretization, in the same single precision, so that both find the same boundaries. NaN is not a number it
-// knows.
+// quantileSketch is a summary of numbers from which quantiles are read: sorted values with weights. It is that of
+// Keras's Discretization, in the same single precision, so that both find the same boundaries. It must not contain NaN.
 type quantileSketch struct {
 	epsilon         float64
 	values, weights []float32
 }
 
-// add takes a batch in. Of n numbers in order every max(epsilon·n, 1)-th is kept, with that step as its weight.
+// add adds a batch. Of n sorted numbers, every max(epsilon·n, 1)-th is kept, with that step as its weight.
 func (s *quantileSketch) add(batch []float32) {
 	sorted := sortedFloats(batch)
 	step := max(float64(len(sorted))/(1/s.epsilon), 1)
@@ -44,8 +43,8 @@ func (s *quantileSketch) boundaries(bins int) []float64 {
 	return out
 }
 
-// compress returns the sketch with its values at the shares epsilon, 2·epsilon, ... of the whole weight, between
-// neighbours by linear interpolation; a sketch of fewer than 1/epsilon values stays as it is.
+// compress returns the sketch with its values at the fractions epsilon, 2·epsilon, ... of the whole weight, by linear
+// interpolation between neighbours; a sketch of fewer than 1/epsilon values stays as it is.
 func (s *quantileSketch) compress(epsilon float64) (values, weights []float32) {
 	if float64(len(s.values))*epsilon < 1 {
 		return s.values, s.weights
@@ -88,8 +87,8 @@ func interpolate(x float64, xs, y []float64) float64 {
 	return slope*(x-xs[j]) + y[j]
 }
 
-// sortedFloats returns numbers in increasing order; none is NaN. They are sorted by their bits, eleven at a time, which
-// are in the order of the numbers once those of negative ones are turned over.
+// sortedFloats returns numbers in increasing order; none is NaN. It is a radix sort of eleven bits at a time. The bits
+// of floats are in the order of the numbers once those of negative numbers are inverted.
 func sortedFloats(values []float32) []float32 {
 	const digit, mask = 11, 1<<11 - 1
 	if len(values) < 4*mask {

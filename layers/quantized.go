@@ -18,8 +18,8 @@ import (
 // ReversibleEmbedding.
 type Quantizable interface {
 	Layer
-	// Quantize keeps the weights of a built layer in integers from now on. how is a mode ("int8", "int4") or a
-	// configuration of package quantizers. A model that was compiled before has to be compiled again.
+	// Quantize converts the weights of a built layer to integers. how is a mode ("int8", "int4") or a configuration of
+	// package quantizers. A model that was already compiled must be compiled again.
 	Quantize(how any) error
 }
 
@@ -35,7 +35,7 @@ type quantized struct {
 	inOrder            bool                 // of gptq and awq: groups are neighbouring inputs
 }
 
-// packing is a matrix of integers: what is multiplied or looked up.
+// packing is a matrix of integers that is multiplied or looked up.
 type packing struct {
 	name    string // of its variable; those beside it are name_scale, name_zero and g_idx
 	shape   ir.Shape
@@ -48,8 +48,8 @@ type packing struct {
 	unindexed bool // no index of its own: that of the other matrix
 }
 
-// quantization reads policy and configuration of a layer that is being built; activations is the quantizer of those
-// where the configuration says nothing.
+// quantization reads the policy and configuration of a layer that is being built. activations is the default quantizer
+// of activations.
 func (b *Builder) quantization(c quantizers.Config, activations map[string]quantizers.Quantizer) quantized {
 	how := b.policy.Quantization
 	q := quantized{mode: how.Mode, bits: how.Bits, block: how.Block, inOrder: how.Mode == "awq"}
@@ -97,10 +97,10 @@ func (b *Builder) quantization(c quantizers.Config, activations map[string]quant
 // float8Layer is implemented by the layers that have the mode float8.
 type float8Layer interface{ hasFloat8() }
 
-// grouped reports whether groups of inputs have scales and zeros of their own.
+// grouped reports whether groups of inputs have their own scales and zeros.
 func (q *quantized) grouped() bool { return q.mode == "int4" && q.block > 0 }
 
-// blockIndex initializes the numbers of the groups that inputs belong to.
+// blockIndex initializes the group numbers of inputs.
 type blockIndex int
 
 // Initialize writes floor(i / block).
@@ -145,14 +145,14 @@ func (q *quantized) whole(c *Context, matrix *distribute.Variable, axis int) *op
 	return c.Read(matrix)
 }
 
-// floats returns what integers in groups along an axis stand for.
+// floats dequantizes integers in groups along an axis.
 func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int) *ops.Tensor {
 	index := ops.Cast(c.Read(q.index), ir.Int32)
 	zeros := ops.Cast(ops.Take(zero, index, axis), scale.DType())
 	return ops.Multiply(ops.Subtract(ops.Cast(whole, scale.DType()), zeros), ops.Take(scale, index, axis))
 }
 
-// beside adds what LoRA computes of x to y, the product of x and a matrix that is kept in integers.
+// beside adds LoRA's update for x to y, the product of x and a matrix of integers.
 func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	if r.a == nil {
 		return y
@@ -161,8 +161,8 @@ func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	return ops.Cast(ops.Add(y, change), c.ComputeDType())
 }
 
-// quantizeBase does what all layers do in Quantize: it checks, and replaces the old variables by those that build
-// makes, with the values that convert gives for them. The latter works on values only.
+// quantizeBase is the part of Quantize that all layers share: it checks, and replaces the old variables by those that
+// build makes, with values from convert. convert only works on values.
 func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, setting *quantizers.Config,
 	build func(*Builder), convert func(quantizers.Config) ([]kernels.Array, error), built func() []*distribute.Variable) error {
 	fail := b.quantizeError
@@ -222,7 +222,7 @@ func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, 
 	return nil
 }
 
-// quantizedPolicy is what the layer's policy becomes: the name of the new one, or its map with another entry.
+// quantizedPolicy returns the layer's new policy: its name, or the policy map with another entry.
 func (b *Base) quantizedPolicy(name string) string {
 	m, err := ops.ParseDTypePolicyMap(b.policy)
 	if m == nil || err != nil {
@@ -234,7 +234,7 @@ func (b *Base) quantizedPolicy(name string) string {
 	return m.String()
 }
 
-// quantizeError is a mistake in a call of Quantize.
+// quantizeError is an error in a call of Quantize.
 func (b *Base) quantizeError(format string, args ...any) error {
 	name := "a layer"
 	if b.self != nil {
@@ -271,7 +271,7 @@ func quantizePacked(c quantizers.Config, m kernels.Array, axis int) ([]kernels.A
 	return []kernels.Array{w, reshaped(scale, scale.Type.Shape[1])}, nil
 }
 
-// weightQuantizer is the quantizer of a configuration, or that of its mode.
+// weightQuantizer returns the quantizer of a configuration, or that of its mode.
 func weightQuantizer(c quantizers.Config) quantizers.Quantizer {
 	if q := c.Weights(); q != nil {
 		return q
@@ -282,7 +282,7 @@ func weightQuantizer(c quantizers.Config) quantizers.Quantizer {
 	return &quantizers.AbsMaxQuantizer{}
 }
 
-// dequantizeMatrix is the way back from what quantizeMatrix gives, with columns numbers in each row.
+// dequantizeMatrix is the inverse of quantizeMatrix, with columns numbers in each row.
 func (q *quantized) dequantizeMatrix(parts []kernels.Array) (kernels.Array, error) {
 	w, scale := parts[0], parts[1]
 	if q.mode == "int4" {
@@ -301,7 +301,7 @@ func (q *quantized) dequantizeMatrix(parts []kernels.Array) (kernels.Array, erro
 	return kernels.FromFloat64s(scale.Type.DType, w.Type.Shape, values)
 }
 
-// requantized is the configuration with which a changed matrix is quantized again.
+// requantized returns the configuration for quantizing a changed matrix again.
 func (q *quantized) requantized() quantizers.Config {
 	if q.mode == "int4" {
 		block := q.block
@@ -313,7 +313,7 @@ func (q *quantized) requantized() quantizers.Config {
 	return &quantizers.Int8QuantizationConfig{}
 }
 
-// variables are those of one matrix.
+// variables returns the variables of one matrix.
 func (q *quantized) variables(matrix *distribute.Variable) []*distribute.Variable {
 	out := []*distribute.Variable{matrix, q.scale}
 	for _, v := range []*distribute.Variable{q.zero, q.saliency} {
@@ -339,8 +339,8 @@ func values(vs []*distribute.Variable) (out []kernels.Array, err error) {
 	return out, nil
 }
 
-// inFiles is how the weights lie in files: the matrix, the bias, and what belongs to the matrix. A change by LoRA is
-// merged: the matrix is dequantized, changed and quantized again. dequantize and quantize are those of the layer.
+// inFiles describes the weights in files: the matrix, the bias, and the other variables of the matrix. A LoRA update is
+// merged: the matrix is dequantized, updated and quantized again, with dequantize and quantize of the layer.
 func (q *quantized) inFiles(b *Base, r *lora, matrix, bias *distribute.Variable, dequantize func([]kernels.Array) (kernels.Array, error),
 	quantize func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) *weightsInFiles {
 	if q.calibrated() {
@@ -390,7 +390,7 @@ func (q *quantized) inFiles(b *Base, r *lora, matrix, bias *distribute.Variable,
 	return w
 }
 
-// reshaped is an array with other axes.
+// reshaped returns an array with another shape.
 func reshaped(a kernels.Array, shape ...int) kernels.Array {
 	return kernels.Array{Type: ir.Type{DType: a.Type.DType, Shape: shape}, Data: a.Data}
 }
@@ -409,7 +409,7 @@ func transposedArray(a kernels.Array) kernels.Array {
 	return out
 }
 
-// groupsOf is the number of groups of block among n.
+// groupsOf returns the number of groups of block elements among n.
 //
 //dim:known weights have fixed axes
 func groupsOf(n, block int) int { return int(math.Ceil(float64(n) / float64(max(block, 1)))) }
@@ -423,7 +423,7 @@ func QuantizedBy(l Layer) string {
 	return ""
 }
 
-// CanQuantize reports whether a layer is of a type that has the mode.
+// CanQuantize reports whether the layer's type supports the mode.
 func CanQuantize(l Layer, mode string) bool {
 	switch l.(type) {
 	case *Dense, *EinsumDense:

@@ -15,24 +15,23 @@ import (
 // Calibrated is implemented by the layers that have the modes gptq and awq: Dense and EinsumDense.
 type Calibrated interface {
 	Quantizable
-	// QuantizeCalibrated quantizes a built layer after what was seen of its inputs as rows, of which CalibratedFeatures
-	// tells the length.
+	// QuantizeCalibrated quantizes a built layer, using statistics of its inputs as rows of length CalibratedFeatures.
 	QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error
 	// CalibratedFeatures is the number of features in each row that the layer's inputs are cut into: those that are
-	// summed over. It is an error for a layer that is not built, and for a kernel that the modes cannot quantize.
+	// summed over. It fails if the layer is not built, or if the modes cannot quantize its kernel.
 	CalibratedFeatures() (int, error)
 }
 
-// calibratedLayer is implemented by layers that can have such weights.
+// calibratedLayer is implemented by layers that can have weights of these modes.
 type calibratedLayer interface{ hasCalibration() }
 
-// calibration says in a call of quantizeBase that statistics are there.
+// calibration tells quantizeBase that there are statistics.
 type calibration struct{ config quantizers.Calibrator }
 
 // calibrated reports whether the mode is gptq or awq.
 func (q *quantized) calibrated() bool { return q.bits > 0 }
 
-// inputsOf is the number of rows of a matrix before it was packed.
+// inputsOf returns the number of rows of a matrix before packing.
 func (q *quantized) inputsOf(matrix *distribute.Variable) int {
 	if q.calibrated() {
 		return matrix.Type().Shape[1]
@@ -41,7 +40,7 @@ func (q *quantized) inputsOf(matrix *distribute.Variable) int {
 }
 
 // addCalibrated makes the variables of a matrix (inputs, outputs) of the modes gptq and awq and returns the matrix
-// itself, which has a row for each output, or for two of four bits.
+// itself, which has a row for each output, or for two outputs with four bits.
 //
 //dim:known weights have fixed axes
 func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribute.Variable {
@@ -72,7 +71,7 @@ func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribu
 	return matrix
 }
 
-// rowsOfBlock is how many inputs of a matrix share scale and zero.
+// rowsOfBlock returns how many inputs of a matrix share a scale and zero.
 func (q *quantized) rowsOfBlock(inputs int) int {
 	if q.block > 0 {
 		return q.block
@@ -80,7 +79,7 @@ func (q *quantized) rowsOfBlock(inputs int) int {
 	return max(inputs, 1) //dim:known weights have lengths
 }
 
-// check refuses groups that are not neighbouring inputs. Fractions, which files of Keras have, count down.
+// check refuses groups that are not neighbouring inputs. Fractions, which occur in files of Keras, are rounded down.
 func (block blockIndex) check(a kernels.Array) error {
 	for i, group := range a.Float64s() {
 		if want := i / int(block); math.Trunc(group) != float64(want) {
@@ -90,7 +89,7 @@ func (block blockIndex) check(a kernels.Array) error {
 	return nil
 }
 
-// checkSizes refuses groups of other sizes, in any order.
+// checkSizes refuses groups of the wrong sizes, in any order.
 func (block blockIndex) checkSizes(a kernels.Array) error {
 	groups := a.Float64s()
 	counts := make([]int, groupsOf(len(groups), int(block)))
@@ -108,14 +107,14 @@ func (block blockIndex) checkSizes(a kernels.Array) error {
 	return nil
 }
 
-// calibratedFloats is the matrix (inputs, outputs) that integers stand for, in the type in which the layer computes.
+// calibratedFloats returns the dequantized matrix (inputs, outputs) in the layer's compute type.
 func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *ops.Tensor {
 	whole := c.Read(matrix)
 	if q.bits == 4 {
 		whole = quantizers.UnpackInt4Tensor(whole, q.columns, 0)
 	}
-	// Bytes are transposed, and whole rows of scales and zeros gathered: floats appear in the order in which the
-	// product reads them.
+	// Bytes are transposed and whole rows of scales and zeros are gathered, so that floats are made in the order in
+	// which the product reads them.
 	w := q.floats(c, ops.Transpose(whole), ops.Transpose(c.Weight(q.scale)), ops.Transpose(c.Read(q.zero)), 0)
 	if q.saliency != nil {
 		w = ops.Divide(w, ops.ExpandDims(c.Weight(q.saliency), -1))
@@ -123,9 +122,9 @@ func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *o
 	return ops.Cast(w, c.ComputeDType())
 }
 
-// calibratedProduct multiplies x (..., inputs) by the matrix as it lies in memory, or, where groups are not neighbours,
-// by one whose inputs have been put in the order of their groups. What awq divides inputs of the matrix by, it divides
-// x by.
+// calibratedProduct multiplies x (..., inputs) by the matrix as it is stored. If groups are not neighbouring inputs,
+// the inputs are first put in the order of their groups. The saliency by which awq divides the inputs of the matrix
+// divides x instead.
 func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
 	scale, block := c.Weight(q.scale), q.rowsOfBlock(q.inputsOf(matrix))
 	if q.saliency != nil {
@@ -142,7 +141,7 @@ func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distrib
 	return ops.Cast(ops.PackedColumnsMatmul(x, integers, scale, c.Read(q.zero), q.columns, block), c.ComputeDType())
 }
 
-// calibratedInFiles is how the weights lie in files.
+// calibratedInFiles describes the weights in files.
 func (q *quantized) calibratedInFiles(matrix, bias *distribute.Variable) *weightsInFiles {
 	w := &weightsInFiles{}
 	for _, v := range []*distribute.Variable{bias, matrix, q.scale, q.zero, q.saliency, q.index} {
@@ -205,8 +204,8 @@ func (l *EinsumDense) CalibratedFeatures() (int, error) {
 	return m[0], nil
 }
 
-// calibratedMatrix is the kernel as inputs and outputs, as Keras divides it: of three axes the longest tells, which is
-// that of the model.
+// calibratedMatrix splits the kernel's axes into inputs and outputs as Keras does: with three axes, the longest one
+// decides, because it is that of the model.
 //
 //dim:known weights have fixed axes
 func (a einsumAxes) calibratedMatrix() (ir.Shape, error) {
@@ -222,7 +221,7 @@ func (a einsumAxes) calibratedMatrix() (ir.Shape, error) {
 	return nil, fmt.Errorf("the modes gptq and awq quantize kernels of two or three axes, received %v; leave the layer out with a filter", k)
 }
 
-// calibratedInput checks that rows of the input are what the inputs of the matrix are multiplied with.
+// calibratedInput checks that rows of the input match the inputs of the matrix.
 func (a einsumAxes) calibratedInput() error {
 	m, err := a.calibratedMatrix()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// einsumAxes are the axes of an EinsumDense by letters, with those that the equation leaves open named too.
+// einsumAxes holds the axes of an EinsumDense as letters, including those that the equation leaves open.
 type einsumAxes struct {
 	input, weight, output string
 	kernel                ir.Shape // before it was packed
@@ -43,7 +43,7 @@ func (a einsumAxes) reduced(operand string) (axes []int) {
 	return axes
 }
 
-// order lists the axes of one operand that the result has, in the order of the result.
+// order lists the axes of one operand that are in the result, in the order of the result.
 func (a einsumAxes) order(operand string) (axes []int) {
 	for _, letter := range a.output {
 		if i := strings.IndexRune(operand, letter); i >= 0 {
@@ -53,7 +53,7 @@ func (a einsumAxes) order(operand string) (axes []int) {
 	return axes
 }
 
-// scaleShape is the shape of the kernel's scale beside the result: 1 on axes that the kernel does not have.
+// scaleShape returns the shape of the kernel's scale aligned with the result: 1 on axes that the kernel lacks.
 func (a einsumAxes) scaleShape() ir.Shape {
 	var s ir.Shape
 	for _, letter := range a.output {
@@ -66,7 +66,7 @@ func (a einsumAxes) scaleShape() ir.Shape {
 	return s
 }
 
-// matrix is the kernel as rows, over which is summed, and columns.
+// matrix describes the kernel as rows, which are summed over, and columns.
 func (a einsumAxes) matrix() ir.Shape {
 	rows := 1
 	for _, i := range a.reduced(a.weight) {
@@ -75,7 +75,7 @@ func (a einsumAxes) matrix() ir.Shape {
 	return ir.Shape{rows, a.kernel.Size() / max(rows, 1)} //dim:known
 }
 
-// besideResult turns a scale of the input, with length 1 on the axes that are summed over, into one beside the result.
+// besideResult aligns a scale of the input, with length 1 on the axes that are summed over, with the result.
 func (a einsumAxes) besideResult(scale *ops.Tensor) *ops.Tensor {
 	if axes := a.reduced(a.input); len(axes) > 0 {
 		scale = ops.Squeeze(scale, axes...)
@@ -97,8 +97,8 @@ func (a einsumAxes) besideResult(scale *ops.Tensor) *ops.Tensor {
 	return scale
 }
 
-// kernelOrder tells for each axis of the kernel where its length stands in the scale beside the result; -1 for those
-// summed over.
+// kernelOrder returns for each axis of the kernel its position in the scale aligned with the result; -1 for axes that
+// are summed over.
 func (a einsumAxes) kernelOrder() (at []int) {
 	for _, letter := range a.weight {
 		at = append(at, strings.IndexRune(a.output, letter))
@@ -106,7 +106,7 @@ func (a einsumAxes) kernelOrder() (at []int) {
 	return at
 }
 
-// besideKernel turns the kernel's scale beside the result into one beside the kernel.
+// besideKernel converts the kernel's scale aligned with the result to one aligned with the kernel.
 func (a einsumAxes) besideKernel(scale *ops.Tensor) *ops.Tensor {
 	var kept []int // axes of the scale that the kernel has
 	for i, letter := range a.output {
@@ -136,7 +136,7 @@ func (a einsumAxes) besideKernel(scale *ops.Tensor) *ops.Tensor {
 	return scale
 }
 
-// scaleIndex tells for each element of the kernel which element of its scale beside the result belongs to it.
+// scaleIndex returns for each element of the kernel the index of its scale, which is aligned with the result.
 //
 //dim:known weights have fixed axes
 func (a einsumAxes) scaleIndex() []int {
@@ -171,7 +171,7 @@ func (l *EinsumDense) buildQuantized(b *Builder) {
 	l.kernel = b.addMatrix(&l.whole, p)
 }
 
-// quantizedProduct is the Einstein sum with a kernel in integers, and what LoRA adds.
+// quantizedProduct computes the Einstein sum with a kernel of integers, plus LoRA's update.
 func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	q, compute := &l.whole, c.ComputeDType()
 	switch {
@@ -231,7 +231,7 @@ func (a einsumAxes) isMatmul() bool {
 	return len(rows)+len(columns) == len(a.weight) && len(rows)+len(before) == len(a.input) && before+columns == a.output
 }
 
-// packedProduct is the Einstein sum of an input with a packed kernel, where the sum is a product of matrices.
+// packedProduct computes the Einstein sum of an input with a packed kernel if it is a matrix product.
 func (l *EinsumDense) packedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	summed := len(l.axes.reduced(l.axes.weight))
 	kept := x.Rank() - summed
@@ -250,7 +250,7 @@ func (l *EinsumDense) bytesProduct(x, w, scale *ops.Tensor) *ops.Tensor {
 	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
 }
 
-// besideProduct adds what LoRA computes of x to y.
+// besideProduct adds LoRA's update for x to y.
 func (l *EinsumDense) besideProduct(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	if l.lora.a == nil {
 		return y
@@ -266,13 +266,13 @@ func (l *EinsumDense) besideProduct(c *Context, x, y *ops.Tensor) *ops.Tensor {
 }
 
 // endsInRank reports whether the result, with LoRA's first matrix for the kernel, ends in an axis of the rank, so that
-// two thin products do where the product of both matrices is as large as the kernel.
+// two thin products suffice; the product of both LoRA matrices would be as large as the kernel.
 func (a einsumAxes) endsInRank() bool {
 	last := a.weight[len(a.weight)-1:]
 	return strings.HasSuffix(a.output, last) && !strings.Contains(a.input, last)
 }
 
-// quantize is quantizeMatrix for a kernel of any axes.
+// quantize is quantizeMatrix for a kernel with any axes.
 //
 //dim:known weights have fixed axes
 func (l *EinsumDense) quantize(c quantizers.Config, kernel kernels.Array) ([]kernels.Array, error) {
@@ -300,7 +300,7 @@ func (l *EinsumDense) quantize(c quantizers.Config, kernel kernels.Array) ([]ker
 	return []kernels.Array{w, scale}, err
 }
 
-// dequantize is the way back from quantize.
+// dequantize is the inverse of quantize.
 func (l *EinsumDense) dequantize(parts []kernels.Array) (kernels.Array, error) {
 	if l.whole.mode == "int4" {
 		m, err := l.whole.dequantizeMatrix(parts)
@@ -316,8 +316,8 @@ func (l *EinsumDense) dequantize(parts []kernels.Array) (kernels.Array, error) {
 	return kernels.FromFloat64s(parts[1].Type.DType, l.axes.kernel, values)
 }
 
-// Quantize keeps the kernel of a built layer as integers of eight or four bits from now on; see [Dense.Quantize].
-// Scales are shared along the axes that are summed over. With int4 the kernel is a matrix of those axes and the others.
+// Quantize converts the kernel of a built layer to integers of eight or four bits; see [Dense.Quantize]. Scales are
+// shared along the axes that are summed over. With int4 the kernel is a matrix of those axes and the others.
 func (l *EinsumDense) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
@@ -333,9 +333,9 @@ func (l *EinsumDense) quantizeKernel(how any, convert func(quantizers.Config, ke
 	return l.quantizeWeight(how, &l.kernel, &l.whole, &l.DType, &l.QuantizationConfig, l.buildQuantized, convert)
 }
 
-// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq; see [Dense.QuantizeCalibrated]. The
-// kernel has two axes or three, the first of which, or the first two, are summed over and are the last of the input in
-// the same order, as in the projections of attention: "btd,dnh->btnh" with d not below n and h, and "btnh,nhd->btd"
+// QuantizeCalibrated quantizes the kernel of a built layer with the mode gptq or awq; see [Dense.QuantizeCalibrated].
+// The kernel has two or three axes. The first one or two are summed over, and they must be the last axes of the input
+// in the same order, as in the projections of attention: "btd,dnh->btnh" with d not below n and h, and "btnh,nhd->btd"
 // with d above them.
 func (l *EinsumDense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error {
 	if l.lora.a != nil {

@@ -16,7 +16,7 @@ func packedRows(n, length, block int) packing {
 	return packing{name: "embeddings", shape: ir.Shape{n, length}, axis: 1, scale: ir.Shape{n}, grouped: ir.Shape{n, groupsOf(length, block)}, zero: ir.Int8, length: length}
 }
 
-// rows looks vectors of a table up that is kept in integers.
+// rows looks up vectors in a table of integers.
 func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *ops.Tensor) *ops.Tensor {
 	compute := c.ComputeDType()
 	if !ids.DType().IsInteger() {
@@ -39,17 +39,16 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 	return ops.Cast(ops.Add(y, ops.MultiplyScalar(change, r.scale)), compute)
 }
 
-// reciprocal is what rows with these scales are multiplied with: dividing each number takes longer.
+// reciprocal returns the factors for rows with these scales. Multiplying is faster than dividing each number.
 func reciprocal(scale *ops.Tensor) *ops.Tensor {
 	return ops.ExpandDims(ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), scale), -1)
 }
 
-// rowExcess is what numbers of four bits are more in unpackedRows, which have no sign.
+// rowExcess is the offset of the unsigned four-bit numbers in unpackedRows.
 const rowExcess = 8
 
-// unpackedRows unpacks rows (..., ⌈n/2⌉) of numbers of four bits, two in a byte, to bytes (..., n) without a sign. Both
-// numbers of a byte are put into a word of 16 bits, which is two bytes: bytes side by side would have to be
-// interleaved.
+// unpackedRows unpacks rows (..., ⌈n/2⌉) of four-bit numbers, two in a byte, to unsigned bytes (..., n). Both numbers
+// of a byte go into a word of 16 bits, which is two bytes, because separate bytes would have to be interleaved.
 //
 //dim:known the last axis is that of a table
 func unpackedRows(packed *ops.Tensor, n int) *ops.Tensor {
@@ -69,8 +68,8 @@ func unpackedRows(packed *ops.Tensor, n int) *ops.Tensor {
 	return ops.Slice(bytes, start, limit)
 }
 
-// blocks returns what integers (..., n) of unpackedRows stand for, with a scale and a zero point for each block of
-// neighbours, (..., ⌈n/block⌉) of both.
+// blocks dequantizes integers (..., n) of unpackedRows, with a scale and a zero point (..., ⌈n/block⌉) for each block
+// of neighbours.
 //
 //dim:known the last axis is that of a table
 func (q *quantized) blocks(whole, scale, zero *ops.Tensor) *ops.Tensor {
@@ -96,7 +95,7 @@ func (q *quantized) blocks(whole, scale, zero *ops.Tensor) *ops.Tensor {
 	return ops.Slice(floats, make([]int, len(limit)), limit)
 }
 
-// quantizeRows is quantizeMatrix with scales for rows, as tables of vectors have them.
+// quantizeRows is quantizeMatrix with one scale per row, for tables of vectors.
 func quantizeRows(c quantizers.Config, m kernels.Array) (parts []kernels.Array, err error) {
 	if four, ok := c.(*quantizers.Int4QuantizationConfig); ok && four.Block() > 0 {
 		return inSlabs(m, func(m kernels.Array) ([]kernels.Array, error) {
@@ -118,7 +117,7 @@ func quantizeRows(c quantizers.Config, m kernels.Array) (parts []kernels.Array, 
 	return []kernels.Array{w, reshaped(scale, m.Type.Shape[0])}, nil
 }
 
-// dequantizeRows is the way back from quantizeRows.
+// dequantizeRows is the inverse of quantizeRows.
 //
 //dim:known weights have fixed axes
 func (q *quantized) dequantizeRows(parts []kernels.Array) (kernels.Array, error) {
@@ -143,7 +142,7 @@ func (q *quantized) dequantizeRows(parts []kernels.Array) (kernels.Array, error)
 	return kernels.FromFloat64s(scale.Type.DType, w.Type.Shape, values)
 }
 
-// reverseActivations are the quantizers of vectors on their way back to scores.
+// reverseActivations holds the quantizers of the vectors that are turned back into scores.
 var reverseActivations = map[string]quantizers.Quantizer{"int8": &quantizers.AbsMaxQuantizer{}, "int4": &quantizers.AbsMaxQuantizer{}}
 
 func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
@@ -155,7 +154,7 @@ func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
 	}
 }
 
-// quantizedScores is the way back with a matrix in integers. As in Keras, LoRA changes the lookup alone then.
+// quantizedScores computes scores with a matrix of integers. As in Keras, LoRA then affects only the lookup.
 func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Tensor {
 	q := &l.wholeReverse
 	scale := c.Weight(q.scale)
@@ -177,7 +176,7 @@ func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Te
 	return q.scaled(c, x, ops.Transpose(q.whole(c, l.embeddings, 1)), scale)
 }
 
-// packedColumns is the table of four bits with two neighbouring rows in a byte, each number from 0 to 15.
+// packedColumns returns the four-bit table with two neighbouring rows in a byte, each number from 0 to 15.
 func (l *ReversibleEmbedding) packedColumns(c *Context) *ops.Tensor {
 	return ops.View(packNeighbours(ops.AddScalar(l.wholeReverse.whole(c, l.embeddings, 1), rowExcess), 0), ir.Uint8)
 }
@@ -203,7 +202,7 @@ func packNeighbours(whole *ops.Tensor, axis int) *ops.Tensor {
 	return ops.BitwiseOr(ops.BitwiseAnd(low, ops.Scalar(low, 15)), ops.LeftShift(high, ops.Scalar(high, 4)))
 }
 
-// rounded is x as its quantizer sees it, in floats. The gradient passes through.
+// rounded returns x rounded by its quantizer, in floats. The gradient passes through.
 func (q *quantized) rounded(x *ops.Tensor) *ops.Tensor {
 	if q.inputs == nil {
 		return x
@@ -214,9 +213,9 @@ func (q *quantized) rounded(x *ops.Tensor) *ops.Tensor {
 	}, x)[0]
 }
 
-// Quantize keeps the embeddings of a built layer, and the matrix for the way back where it is another one, as integers
-// of eight or four bits from now on; see [Dense.Quantize]. They are not trained. The gradient of vectors on their way
-// back is that of the product with the floats that the integers stand for; Keras has none but through the scale.
+// Quantize converts the embeddings of a built layer, and reverse_embeddings if there are any, to integers of eight or
+// four bits; see [Dense.Quantize]. They are not trained. The gradient of vectors in Reverse is that of the product with
+// the dequantized matrix; in Keras it only flows through the scale.
 func (l *ReversibleEmbedding) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)

@@ -5,16 +5,16 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// policyGiver is implemented by layers that give their own DType to the layers that their Build makes: a configuration
-// says nothing else of these.
+// policyGiver is implemented by layers that give their own DType to the layers that their Build makes. The
+// configuration says nothing else about those layers.
 type policyGiver interface{ givesPolicy() *string }
 
 func (l *MultiHeadAttention) givesPolicy() *string  { return &l.DType }
 func (l *GroupQueryAttention) givesPolicy() *string { return &l.DType }
 
-// quantizeMember gives the path of a layer that was quantized an entry in the policy of the layer that made it, so that
-// the latter makes it quantized when it comes from a file. What no policy says (quantizers other than those of the
-// mode) has no place in a file, which Save then refuses to write. It reports whether the policy says all.
+// quantizeMember adds an entry for a quantized layer to the policy of the layer that made it, so that the latter makes
+// it quantized when it is read from a file. A policy cannot express quantizers other than those of the mode, so Save
+// refuses to write those. It reports whether the policy says everything.
 func (b *Base) quantizeMember(policy string, c quantizers.Config) bool {
 	if b.parent == nil || unusualQuantizers(c) {
 		return false
@@ -48,7 +48,7 @@ func set(m *ops.DTypePolicyMap, paths []string, policy string) error {
 	return m.Set(paths[0], policy)
 }
 
-// unusualQuantizers reports whether a configuration has quantizers of its own.
+// unusualQuantizers reports whether a configuration has custom quantizers.
 func unusualQuantizers(c quantizers.Config) bool {
 	switch c := c.(type) {
 	case *quantizers.Int8QuantizationConfig:

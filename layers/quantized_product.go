@@ -24,18 +24,18 @@ func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variab
 	return q.scaled(c, x, q.whole(c, matrix, 1), c.Weight(q.scale))
 }
 
-// fewNumbers is how many numbers a matrix has at most that is multiplied as floats. Predictions keep these, which the
-// second-level cache holds, and take as long as with weights of float32; integers would be unpacked each time, or be
-// multiplied in several parts.
+// fewNumbers is the largest number of elements of a matrix that is multiplied as floats. Predictions keep these floats,
+// which fit in the second-level cache, and are as fast as with float32 weights. Integers would have to be unpacked each
+// time, or be multiplied in several parts.
 const fewNumbers = 1 << 16
 
-// isSmall reports whether a matrix of four bits, or of a calibrated mode, is multiplied as floats, of 32 bits.
+// isSmall reports whether a matrix of four bits or of a calibrated mode is multiplied as float32.
 func (q *quantized) isSmall(c *Context, matrix *distribute.Variable) bool {
 	return q.inputsOf(matrix)*q.columns <= fewNumbers && //dim:known a weight's
 		c.ComputeDType() == ir.Float32 && q.scale.Type().DType == ir.Float32
 }
 
-// staysPacked reports whether floats are multiplied with the integers of four bits as they lie in memory.
+// staysPacked reports whether floats are multiplied with packed four-bit integers directly.
 func (q *quantized) staysPacked() bool { return q.mode == "int4" && (q.grouped() || q.inputs == nil) }
 
 // packedProduct multiplies x (..., rows) by a packed matrix (rows, columns) without unpacking it.
@@ -47,8 +47,8 @@ func (q *quantized) packedProduct(c *Context, x *ops.Tensor, matrix *distribute.
 	return ops.Divide(ops.Cast(ops.PackedMatmul(x, c.Read(matrix), nil, nil, q.columns, 0), c.ComputeDType()), scale)
 }
 
-// bytesProduct multiplies x (..., rows) by integers of eight bits (rows, columns) as they lie in memory: converted to
-// floats, a matrix takes four times the memory, in each call.
+// bytesProduct multiplies x (..., rows) by integers of eight bits (rows, columns) directly. Converting the matrix to
+// floats would take four times the memory in each call.
 //
 //dim:known weights have fixed axes
 func bytesProduct(x, w *ops.Tensor, d ir.DType) *ops.Tensor {
@@ -65,7 +65,7 @@ func columnsProduct(x, packed *ops.Tensor, columns, rows int, d ir.DType) *ops.T
 	return ops.PackedColumnsMatmul(x, packed, ops.Ones(x, d, columns, 1), ops.Full(x, ir.Uint8, rowExcess, columns, 1), columns, rows)
 }
 
-// scaled is x·w/scale for integers w (rows, columns) with one scale for each column.
+// scaled returns x·w/scale for integers w (rows, columns) with one scale for each column.
 func (q *quantized) scaled(c *Context, x, w, scale *ops.Tensor) *ops.Tensor {
 	compute := c.ComputeDType()
 	if q.inputs == nil {

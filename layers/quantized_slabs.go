@@ -2,12 +2,11 @@ package layers
 
 import "github.com/gokeras/gokeras/kernels"
 
-// slabElements is how many elements of a table are quantized at a time: all of a large one in another order, as numbers
-// of float64, would take several times its memory.
+// slabElements is the number of elements of a table that are quantized at a time. Transposing a large table as a whole,
+// in float64, would take several times its memory.
 const slabElements = 1 << 18
 
-// inSlabs quantizes a table some rows at a time, and joins the arrays that quantize gives for them along the first
-// axis.
+// inSlabs quantizes a table a few rows at a time, and joins the arrays that quantize returns along the first axis.
 //
 //dim:known weights have fixed axes
 func inSlabs(m kernels.Array, quantize func(kernels.Array) ([]kernels.Array, error)) ([]kernels.Array, error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// quantizeWeight quantizes the one weight of a layer that is multiplied: build makes the variables of the mode, convert
-// their values. Where it fails, the layer is as it was.
+// quantizeWeight quantizes the only weight of a layer that is multiplied. build makes the variables of the mode, and
+// convert their values. If it fails, the layer is unchanged.
 func (b *Base) quantizeWeight(how any, weight **distribute.Variable, whole *quantized, dtype *string, setting *quantizers.Config,
 	build func(*Builder), convert func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) error {
 	old, before := *weight, *whole

@@ -9,15 +9,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandAugment applies, in training, NumOps steps to the images, one after the other, each drawn with equal chances from
-// eleven: [RandomShear], [RandomTranslation], [RandomRotation], [RandomBrightness], [RandomColorDegeneration],
+// RandAugment applies, in training, NumOps steps to the images, one after the other, each drawn with equal probability
+// from eleven: [RandomShear], [RandomTranslation], [RandomRotation], [RandomBrightness], [RandomColorDegeneration],
 // [RandomContrast], [RandomSharpness], [RandomPosterization], [Solarization], [AutoContrast] and [Equalization]. All
-// images of a batch get the same steps, with numbers of their own; a step that is drawn twice has the same numbers both
-// times. Otherwise y = x.
+// images of a batch get the same steps, but each with its own random numbers; a step that is drawn twice uses the same
+// numbers both times. Otherwise y = x.
 //
 // Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits.
-// Only the steps that were drawn are computed. Steps without a factor, and posterization, change images also where
-// Factor is 0.
+// Only the steps that were drawn are computed. Steps without a factor, and posterization, change images even if Factor
+// is 0.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. There are 1 or 3 channels. Output shape: that of the input, in the compute type. A
@@ -41,7 +41,7 @@ type RandAugment struct {
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
-// maxSteps bounds the steps of one layer, each of which makes the program longer.
+// maxSteps limits the steps of one layer, because each makes the program longer.
 const maxSteps = 100
 
 // Forward computes the layer.
@@ -61,7 +61,7 @@ func (l *RandAugment) numOps() int {
 	return l.NumOps
 }
 
-// steps are what is chosen from, in Keras's order.
+// steps lists the steps to choose from, in Keras's order.
 func (l *RandAugment) steps() []augmentationStep {
 	low, high := spread(l.factor(), 0)
 	o := stepOptions{low, high, l.ValueRange, l.Interpolation, l.Seed, l.DataFormat}
@@ -109,8 +109,7 @@ func (l *RandAugment) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
 	})
 }
 
-// insideOrPoint cuts boxes at the borders of the image. Of those without an area a point is left, which no further step
-// gives one.
+// insideOrPoint clips boxes to the image. Boxes without an area become a point, to which no later step gives an area.
 func insideOrPoint(boxes *ops.Tensor, size boundingboxes.Size) *ops.Tensor {
 	boxes, _ = boundingboxes.ClipToImageSize(boxes, nil, boundingboxes.XYXY, size)
 	from, to := ops.SliceAxis(boxes, -1, 0, 2), ops.SliceAxis(boxes, -1, 2, 4)
@@ -118,7 +117,7 @@ func insideOrPoint(boxes *ops.Tensor, size boundingboxes.Size) *ops.Tensor {
 	return ops.Where(ops.BroadcastTo(inside, boxes.Shape()...), boxes, ops.ZerosLike(boxes))
 }
 
-// eachStep applies, one after the other, what the steps that were drawn do.
+// eachStep applies the drawn steps one after the other.
 func (l *RandAugment) eachStep(x *ops.Tensor, d drawn, apply func(s augmentationStep, before *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	steps := l.steps()
 	for i := range l.numOps() {
@@ -128,7 +127,7 @@ func (l *RandAugment) eachStep(x *ops.Tensor, d drawn, apply func(s augmentation
 	return x
 }
 
-// of returns the numbers of a part, which have its name and a slash before their own.
+// of returns the numbers of a part. Their names are prefixed with the part's name and a slash.
 //
 //go:noinline
 func (d drawn) of(part string) drawn {

@@ -35,7 +35,7 @@ func (l *RandomBrightness) check(x *ops.Tensor) {
 	valueRange(x.Graph(), l.ValueRange)
 }
 
-// draw draws what is added.
+// draw draws the numbers to add.
 func (l *RandomBrightness) draw(c *Context, x *ops.Tensor) drawn {
 	low, high := spread(l.Factor, -1)
 	least, most := valueRange(x.Graph(), l.ValueRange)

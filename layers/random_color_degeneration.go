@@ -8,7 +8,7 @@ import (
 //
 //	y = clip(x + f·(gray(x)-x), ValueRange)     f uniform in [Factor[0], Factor[1]), gray as in [RandomGrayscale]
 //
-// A factor given as a single number f stands for {-f, f}, as in Keras: negative numbers strengthen colours.
+// A factor given as a single number f stands for {-f, f}, as in Keras. Negative numbers strengthen colours.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

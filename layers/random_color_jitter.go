@@ -5,7 +5,7 @@ import (
 )
 
 // RandomColorJitter applies, in training, [RandomBrightness], [RandomContrast], [RandomSaturation] and [RandomHue] one
-// after the other, each where its factor is given. Otherwise y = x.
+// after the other, each if its factor is given. Otherwise y = x.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -31,7 +31,7 @@ func (l *RandomColorJitter) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor 
 	return augment(c, l, in)
 }
 
-// steps are the layers that are applied, with the names of their parts among what is drawn.
+// steps returns the layers to apply, with the names of their parts among the drawn numbers.
 func (l *RandomColorJitter) steps() (steps []augmentation, names []string) {
 	add := func(factor []float64, name string, step augmentation) {
 		if factor != nil {

@@ -8,7 +8,7 @@ import (
 //
 //	y = clip((x - mean)·f + mean, ValueRange)     f uniform in [1 - Factor[0], 1 + Factor[1])
 //
-// A factor given as a single number f stands for {0, f}, so that contrast grows only, as in Keras; {f, f} draws on both
+// A factor given as a single number f stands for {0, f}, as in Keras, so that contrast only grows; {f, f} draws on both
 // sides.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the

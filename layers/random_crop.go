@@ -6,14 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomCrop cuts, in training, a piece of Height × Width cells out of images, at a place that is drawn once for all
+// RandomCrop cuts, in training, a piece of Height × Width cells out of images, at a position that is drawn once for all
 // images of a batch:
 //
 //	y[i, j] = x[i + top, j + left]     top even in 0 ... height-Height, left in 0 ... width-Width
 //
-// Images that are not both higher and wider than that are cut to at most Height × Width around their middle and resized
-// bilinearly, as [Resizing] does. In inference y = x: like Keras's, the layer then leaves the size alone, so that what
-// follows must take images of either size; put a [CenterCrop] after it where that is not so.
+// Images that are not both higher and wider than that are cropped around their centre and resized bilinearly, as
+// [Resizing] does. In inference y = x: as in Keras, the size then does not change, so the next layer must accept images
+// of either size. If it does not, put a [CenterCrop] in between.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: in training the same with Height and Width, in the compute type. A
@@ -32,7 +32,7 @@ type RandomCrop struct {
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
-// Forward computes the layer. Outside of training it returns images in the type in which they came, as Keras does.
+// Forward computes the layer. Outside of training it returns images in their original type, as Keras does.
 func (l *RandomCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if c.Training {
 		return augment(c, l, in)
@@ -90,7 +90,7 @@ func (l *RandomCrop) cut(x *ops.Tensor, d drawn, interpolation Interpolation) *o
 	return resizeImages(x, axes, l.Height, l.Width, interpolation, false)
 }
 
-// middle is the piece of images that are too small, before it is resized.
+// middle returns the central piece of images that are too small, before it is resized.
 //
 //dim:known drawn in training, for the shapes of a step
 func (l *RandomCrop) middle(x *ops.Tensor) (top, bottom, left, right int) {
@@ -112,7 +112,7 @@ func (l *RandomCrop) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
 	return scaleBoxes(boundingboxes.Pad(boxes, float64(-top), float64(-left)), piece, boundingboxes.Size{Height: float64(l.Height), Width: float64(l.Width)})
 }
 
-// scaleBoxes returns boxes of images of one size as they lie when the images have got another one.
+// scaleBoxes scales boxes from one image size to another.
 func scaleBoxes(boxes *ops.Tensor, from, to boundingboxes.Size) *ops.Tensor {
 	relative := boundingboxes.ConvertFormat(boxes, boundingboxes.XYXY, boundingboxes.RelXYXY, from)
 	return boundingboxes.ConvertFormat(relative, boundingboxes.RelXYXY, boundingboxes.XYXY, to)

@@ -11,10 +11,10 @@ import (
 //
 //	u + α·dx[v, u],   v + α·dy[v, u],   α = 0.1·f·max(height, width)
 //
-// with f uniform in [Scale[0], Scale[1]), one for the batch. dx and dy, for each image others, are normal noise times
-// σ, blurred: summed over the neighbours up to floor(3σ) cells away on either axis, with weights exp(-k²/2σ²), k the
-// distance, divided by their sum over all these neighbours; beyond the border is nothing. σ = 0.05·f·min(height,
-// width). Results of all images are cut to ValueRange.
+// with f uniform in [Scale[0], Scale[1]), drawn once for the batch. dx and dy are drawn for each image: normal noise
+// times σ, which is then blurred. The blur sums over the neighbours up to floor(3σ) cells away on either axis, with
+// weights exp(-k²/2σ²) for distance k, divided by their sum over all these neighbours; beyond the border there are
+// zeros. σ = 0.05·f·min(height, width). Results of all images are clipped to ValueRange.
 //
 // Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside the
 // image, FillMode says what is read: "reflect" (d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a),
@@ -25,8 +25,8 @@ import (
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 //
 // Source: Simard, Steinkraus and Platt, "Best Practices for Convolutional Neural Networks Applied to Visual Document
-// Analysis", ICDAR 2003; formulas of keras.layers.RandomElasticTransform, where however dx equals dy, so that images
-// move along one diagonal.
+// Analysis", ICDAR 2003; formulas of keras.layers.RandomElasticTransform, but there dx equals dy, so images move only
+// along one diagonal.
 type RandomElasticTransform struct {
 	Base
 
@@ -121,8 +121,8 @@ func (l *RandomElasticTransform) bend(x *ops.Tensor, d drawn, s sampling) *ops.T
 	return ops.Where(perImage(d["apply_transform"], x), restore(s.read(images, rows, columns)), x)
 }
 
-// blurMatrix is the matrix (length, length) that blurs along an axis: entry (i, j) is the weight of neighbour j in cell
-// i, which depends on i - j alone. A sum over neighbours as a product takes two steps for an image, however many
+// blurMatrix is the matrix (length, length) that blurs along an axis: entry (i, j) is the weight of neighbour j for
+// cell i, which depends only on i - j. As products, the sums over neighbours take two steps for an image, however many
 // neighbours there are.
 //
 //dim:known drawn in training, for the shapes of a step

@@ -6,11 +6,11 @@ import (
 )
 
 // RandomErasing fills, in training, a rectangle of each image, with a probability that is itself uniform in [Factor[0],
-// Factor[1]). Otherwise y = x. The rectangle is √a as high and √b as wide as the image, with a and b uniform in
-// [Scale[0], Scale[1]), at an even place.
+// Factor[1]). Otherwise y = x. The rectangle is √a times as high and √b times as wide as the image, with a and b
+// uniform in [Scale[0], Scale[1]), at a uniformly random position.
 //
-// It is filled with FillValue, or with normal noise times ValueRange[1]; either is cut to ValueRange. A factor given as
-// a single number f stands for {0, f}, as in Keras.
+// It is filled with FillValue, or with normal noise times ValueRange[1]; both are clipped to ValueRange. A factor given
+// as a single number f stands for {0, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -72,7 +72,8 @@ func (l *RandomErasing) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"batch_masks": ops.BroadcastTo(inside, x.Shape()...), "apply_erasing": apply, "fill_value": ops.Clip(fill, least, most)}
 }
 
-// drawSpan draws a piece of an axis, which is the given share of it for each image, and says which cells lie in it.
+// drawSpan draws a piece of an axis, of the given fraction of its length for each image, and says which cells lie in
+// it.
 //
 //dim:known drawn in training, for the shapes of a step
 func drawSpan(c *Context, x *ops.Tensor, seed *int, share *ops.Tensor, axis int) *ops.Tensor {
@@ -87,7 +88,7 @@ func drawSpan(c *Context, x *ops.Tensor, seed *int, share *ops.Tensor, axis int)
 	return ops.LogicalAnd(ops.GreaterEqual(at, first), ops.Less(at, last))
 }
 
-// perImageLike is perImage that keeps the type of v.
+// perImageLike is perImage, but keeps the type of v.
 func perImageLike(v, x *ops.Tensor) *ops.Tensor {
 	shape := []int{imageCount(x), 1, 1, 1}
 	return ops.Reshape(v, shape[4-x.Rank():]...)

@@ -7,8 +7,9 @@ import (
 
 // RandomFlip mirrors, in training, each image with probability ½. Otherwise y = x.
 //
-// Mode is "horizontal" (left and right), "vertical" (top and bottom) or "horizontal_and_vertical", the default: both at
-// once, an image that is chosen is turned by half a turn, as Keras does it. For independent choices use two layers.
+// Mode is "horizontal" (left and right), "vertical" (top and bottom) or "horizontal_and_vertical", the default: a
+// chosen image is mirrored both ways at once, which as in Keras turns it by half a turn. For independent choices use
+// two layers.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

@@ -10,8 +10,8 @@ import (
 //	y = clip(Σ w(i)·w(j)·x[.. + j, .. + i], ValueRange)     w(i) ~ exp(-½·(i/σ)²), with sum 1
 //
 // over KernelSize[0] columns and KernelSize[1] rows around a cell, with zeros around the image. The σ of columns and
-// that of rows are uniform in [Sigma[0], Sigma[1]), drawn once for all images of a batch. Factor and Sigma given as one
-// number f stand for {0, f}, as in Keras.
+// the σ of rows are uniform in [Sigma[0], Sigma[1]) and drawn once for all images of a batch. Factor and Sigma given as
+// one number f stand for {0, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomGrayscale takes, in training, the colour out of each image with probability Factor. Otherwise y = x.
+// RandomGrayscale makes, in training, each image gray with probability Factor. Otherwise y = x.
 //
 //	y = 0.2989·R + 0.587·G + 0.114·B, in all channels
 //
 // Images of one channel stay as they are.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
-// channels come before the height. Output shape: that of the input, in the compute type; images of whole numbers or
-// bools keep their type, with the fractions cut off. A mask does not pass through.
+// channels come before the height. Output shape: that of the input, in the compute type; images of integers or bools
+// keep their type, and fractions are truncated. A mask does not pass through.
 type RandomGrayscale struct {
 	Base
 

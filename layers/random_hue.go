@@ -9,7 +9,7 @@ import (
 //
 //	h' = h ± f/2     f uniform in [Factor[0], Factor[1]), with (h, saturation, value) the colour and h in turns
 //
-// Results are cut to ValueRange. A factor given as a single number f stands for {0, f}.
+// Results are clipped to ValueRange. A factor given as a single number f stands for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -37,7 +37,7 @@ func (l *RandomHue) check(x *ops.Tensor) {
 	valueRange(x.Graph(), l.ValueRange)
 }
 
-// draw draws what is added to hues, as a fraction of a turn.
+// draw draws the numbers to add to hues, as fractions of a turn.
 func (l *RandomHue) draw(c *Context, x *ops.Tensor) drawn {
 	low, high := spread(l.Factor, 0)
 	sign := ops.CompareScalar(ir.Gt, uniform(c, l.Seed, 0, 1, imageCount(x)), 0.5)

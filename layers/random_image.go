@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// drawn are the random numbers that say what a layer does to images, by the names that they have in Keras.
+// drawn holds the random numbers that say what a layer does to images, by their names in Keras.
 type drawn map[string]*ops.Tensor
 
-// augmentation is implemented by the layers that change images at random in training. What they do is a function of the
-// images and of a few numbers for each, so that it can be compared with Keras's, whose random numbers are others.
+// augmentation is implemented by the layers that change images at random in training. Their result is a function of the
+// images and of a few numbers for each, so that it can be compared with that of Keras, whose random numbers differ.
 type augmentation interface {
 	imageLayer
-	// check reports fields that make no sense for images x.
+	// check reports fields that are invalid for images x.
 	check(x *ops.Tensor)
 	// draw draws the numbers for images x.
 	draw(c *Context, x *ops.Tensor) drawn
@@ -23,20 +23,20 @@ type augmentation interface {
 	transform(x *ops.Tensor, d drawn) *ops.Tensor
 }
 
-// boxMover is implemented by the augmentations that move what is in images.
+// boxMover is implemented by the augmentations that move the contents of images.
 type boxMover interface {
 	// moveBoxes returns where boxes (batch, boxes, 4) of images x lie afterwards. Boxes are left, top, right and bottom
 	// in cells.
 	moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor
 }
 
-// maskChanger is implemented by the augmentations that change segmentation masks, mostly as they change images.
+// maskChanger is implemented by the augmentations that change segmentation masks, usually in the same way as images.
 type maskChanger interface {
 	// transformMasks changes masks of images x, which have a float type.
 	transformMasks(masks, x *ops.Tensor, d drawn) *ops.Tensor
 }
 
-// augment applies a layer in training; otherwise the images stay as they are, and so does what belongs to them.
+// augment applies a layer in training. Otherwise the images, and their labels, boxes and masks, stay unchanged.
 func augment(c *Context, l augmentation, in []*ops.Tensor) []*ops.Tensor {
 	t := labelledInputs(l, in)
 	x := ops.Cast(t.Images, c.ComputeDType())
@@ -50,7 +50,7 @@ func augment(c *Context, l augmentation, in []*ops.Tensor) []*ops.Tensor {
 	return t.tensors()
 }
 
-// transformTogether changes images, which have the compute type, and what belongs to them by the numbers d.
+// transformTogether changes images, which have the compute type, and their boxes and masks according to the numbers d.
 func transformTogether(l augmentation, t *together, d drawn) {
 	x := t.Images
 	t.Images = ops.Cast(l.transform(x, d), x.DType())
@@ -74,7 +74,7 @@ func uniform(c *Context, seed *int, low, high float64, shape ...int) *ops.Tensor
 	return ops.RandomUniform(c, dtype, low, high, seedOf(seed), shape...)
 }
 
-// imageCount is the number of images: the length of the batch axis, 1 for an image without it.
+// imageCount returns the number of images: the length of the batch axis, or 1 for an image without it.
 func imageCount(x *ops.Tensor) int {
 	if x.Rank() == 3 {
 		return 1
@@ -82,7 +82,7 @@ func imageCount(x *ops.Tensor) int {
 	return x.Dim(0)
 }
 
-// perImage shapes one number for each image so that it goes with images x, of the same type.
+// perImage reshapes and casts one number for each image so that it broadcasts to images x.
 func perImage(v, x *ops.Tensor) *ops.Tensor {
 	shape := []int{imageCount(x), 1, 1, 1}
 	if v.DType() != ir.Bool {
@@ -104,7 +104,7 @@ func factorRange(g *ops.Graph, name string, values []float64, least, most float6
 	return spread(values, least)
 }
 
-// spread is factorRange for a field that is known to be right.
+// spread is factorRange for a field that is known to be valid.
 //
 //go:noinline
 func spread(values []float64, least float64) (low, high float64) {
@@ -137,14 +137,14 @@ func valueRange(g *ops.Graph, values []float64) (low, high float64) {
 	return min(values[0], values[1]), max(values[0], values[1])
 }
 
-// needChoice reports a field that is none of the names.
+// needChoice reports a field that is not one of the names.
 func needChoice[S ~string](g *ops.Graph, name string, value S, choices ...S) {
 	if !slices.Contains(choices, value) {
 		ops.Failf(g, "unknown %s %q; use one of %q", name, value, choices)
 	}
 }
 
-// batchImages gives images the form (batch, height, width, channels); restore undoes it.
+// batchImages gives images the shape (batch, height, width, channels); restore undoes it.
 func batchImages(x *ops.Tensor, dataFormat DataFormat) (y *ops.Tensor, restore func(*ops.Tensor) *ops.Tensor) {
 	first, single := isChannelsFirst(x.Graph(), dataFormat), x.Rank() == 3
 	if single {

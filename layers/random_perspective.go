@@ -6,21 +6,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomPerspective shows, in training, images as from another place: it moves the corners of each image and what lies
-// between them, with a probability that is itself uniform in [Factor[0], Factor[1]). Otherwise y = x. Corner (u, v)
-// moves to
+// RandomPerspective shows, in training, images from another viewpoint: it moves the corners of each image and
+// everything between them, with a probability that is itself uniform in [Factor[0], Factor[1]). Otherwise y = x. Corner
+// (u, v) moves to
 //
 //	u·(1 + p),   v·(1 + q)
 //
-// with p and q uniform in [-Scale/2, Scale/2), for each corner others; u is 0 or the width less 1, v is 0 or the height
-// less 1. The cell in column u and row v is sampled at
+// with p and q uniform in [-Scale/2, Scale/2), drawn for each corner; u is 0 or the width minus 1, v is 0 or the height
+// minus 1. The cell in column u and row v is sampled at
 //
 //	(h0·u + h1·v + h2)/d,   (h3·u + h4·v + h5)/d,   d = h6·u + h7·v + 1
 //
-// with the h that send the four moved corners to the four corners before.
+// with the h that map the four moved corners to the four original corners.
 //
-// Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside of the
-// image lies FillValue. A factor given as a single number f stands for {0, f}, as in Keras.
+// Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside the image
+// the value is FillValue. A factor given as a single number f stands for {0, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Height and width are at least 2. Output shape: that of the input, in the compute
@@ -99,10 +99,10 @@ func (l *RandomPerspective) moveBoxes(boxes, images *ops.Tensor, d drawn) *ops.T
 	return ops.Where(ops.BroadcastTo(apply, boxes.Shape()...), moved, boxes)
 }
 
-// perspectivePoints sends points with columns x and rows y (batch, points) to where the perspective maps that send the
-// four points from (batch, 4, column and row) to the points to send them. Lengths are counted in widths and heights, so
-// that the equations are of the order of 1; they are solved in float64, as corners that lie close together make them
-// ill-conditioned.
+// perspectivePoints maps points with columns x and rows y (batch, points) by the perspective maps that send the four
+// points from (batch, 4, column and row) to the points to. Lengths are in units of widths and heights, so that the
+// coefficients of the equations are of the order of 1. They are solved in float64, because corners that are close
+// together make them ill-conditioned.
 func perspectivePoints(x, y, from, to *ops.Tensor, size boundingboxes.Size) (newX, newY *ops.Tensor) {
 	unit := ops.Constant(x, ir.Float64, ir.Shape{2}, []float64{size.Width, size.Height})
 	part := func(points *ops.Tensor, axis int) *ops.Tensor {

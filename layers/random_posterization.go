@@ -7,10 +7,10 @@ import (
 
 // RandomPosterization keeps, in training, the upper bits of each value. Otherwise y = x.
 //
-//	y = floor(x / 2^(8-b))·2^(8-b)     b even among Factor[0] ... Factor[1]-1
+//	y = floor(x / 2^(8-b))·2^(8-b)     b uniform among Factor[0] ... Factor[1]-1
 //
-// on images brought from ValueRange to integers from 0 to 255 and back. A factor given as a single number f stands for
-// {1, f}; {f, f} is f itself.
+// on images converted from ValueRange to integers from 0 to 255 and back. A factor given as a single number f stands
+// for {1, f}; {f, f} is f itself.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

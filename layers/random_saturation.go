@@ -8,8 +8,8 @@ import (
 //
 //	s' = clip(s·f/(1-f), ValueRange)     f uniform in [Factor[0], Factor[1]), with (hue, s, value) the colour
 //
-// f = ½ leaves colours alone, below they fade, above they grow; 0 is gray. A factor given as a single number f stands
-// for {-f, f}, as in Keras.
+// f = ½ leaves colours unchanged; smaller f fades them, and larger f strengthens them. 0 is gray. A factor given as a
+// single number f stands for {-f, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

@@ -8,8 +8,9 @@ import (
 //
 //	y = clip(x + (1-2·f)·(smooth(x)-x), ValueRange)     f uniform in [Factor[0], Factor[1])
 //
-// smooth weighs a cell by 5/13 and its eight neighbours by 1/13 each, with zeros around the image. f = ½ changes
-// nothing, below the image becomes smoother, above sharper. A factor given as a single number f stands for {0, f}.
+// smooth weights a cell by 5/13 and its eight neighbours by 1/13 each, with zeros around the image. f = ½ changes
+// nothing; smaller f makes the image smoother, and larger f sharper. A factor given as a single number f stands for {0,
+// f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.

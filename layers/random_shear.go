@@ -9,7 +9,7 @@ import (
 //
 //	u ± sx·v,   v ± sy·u
 //
-// with sx even in the range XFactor and sy in YFactor, and one sign for the two.
+// with sx uniform in the range XFactor and sy in YFactor, and the same sign for both.
 //
 // Interpolation "bilinear" weights the four cells around that point, "nearest" takes the nearest one. Outside the
 // image, FillMode says what is read: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d),

@@ -4,8 +4,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomTranslation shifts, in training, each image by h·height down and w·width to the right, with h even in the range
-// HeightFactor and w in WidthFactor. Otherwise y = x.
+// RandomTranslation shifts, in training, each image by h·height down and w·width to the right, with h uniform in the
+// range HeightFactor and w in WidthFactor. Otherwise y = x.
 //
 //	y[i, j] = x[i - h·height, j - w·width]
 //

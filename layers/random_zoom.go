@@ -5,7 +5,7 @@ import (
 )
 
 // RandomZoom enlarges or reduces, in training, each image around its centre. Otherwise y = x. The cell in column u and
-// row v is sampled, relative to the centre, at column u·(1+w) and row v·(1+h), with h even in the range HeightFactor
+// row v is sampled, relative to the centre, at column u·(1+w) and row v·(1+h), with h uniform in the range HeightFactor
 // and w in WidthFactor: negative numbers zoom in, positive ones zoom out. Without a WidthFactor w = h, which keeps the
 // proportions.
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// recurrentLoop is what all recurrent layers do with their cell. They embed it.
+// recurrentLoop runs the cell of a recurrent layer over the steps. All recurrent layers embed it.
 type recurrentLoop struct {
 	cell     RNNCell
 	settings recurrentSettings
@@ -33,7 +33,7 @@ type recurrentLayer interface{ recurrence() *recurrentLoop }
 
 func (l *recurrentLoop) recurrence() *recurrentLoop { return l }
 
-// recurrentSettings are the fields of a recurrent layer that its loop and its wrappers have to know.
+// recurrentSettings holds the fields of a recurrent layer that its loop and its wrappers need.
 type recurrentSettings struct{ sequences, state, stateful, backwards bool }
 
 func settingsOf(l Layer) recurrentSettings {
@@ -56,14 +56,14 @@ func flagOf(l Layer, name string) bool {
 // StateResetter is implemented by layers that can keep states between batches.
 type StateResetter interface{ ResetState() error }
 
-// recurrentIgnored are the keys of recurrent layers that Keras writes or used to write and that mean nothing here.
+// recurrentIgnored lists keys of recurrent layers that Keras writes or used to write and that have no meaning here.
 //
 //go:noinline
 func recurrentIgnored(b *Base) []string {
 	return append(b.IgnoredConfig(), "implementation", "use_cudnn", "time_major=null", "states=null", "constants=null", "num_constants=null")
 }
 
-// copyFields gives a cell the fields of its layer that both have.
+// copyFields copies the fields that a layer and its cell share to the cell.
 func copyFields(cell, layer Layer) {
 	to, from := reflect.ValueOf(cell).Elem(), reflect.ValueOf(layer).Elem()
 	for i := range to.NumField() {
@@ -84,8 +84,8 @@ func (l *recurrentLoop) buildLoop(b *Builder, in []ir.Shape, layer Layer, cell R
 	b.BuildMember(l.cell, ints.Concat(in[0][:1], in[0][2:]))
 }
 
-// recurrentInputs sorts the input, the initial states and the mask out of the inputs. A bool tensor at the end is the
-// mask. Without one the mask that came with x counts, unless there are states: then Keras does not look at it.
+// recurrentInputs separates the input, the initial states and the mask. A bool tensor at the end is the mask. Without
+// one, the mask that came with x counts, unless there are states, because then Keras ignores it.
 func recurrentInputs(in []*ops.Tensor) (x *ops.Tensor, states []*ops.Tensor, mask *ops.Tensor) {
 	x, states = in[0], in[1:]
 	if n := len(states); n > 0 && states[n-1].DType() == ir.Bool {
@@ -143,8 +143,8 @@ func (l *recurrentLoop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// stepMask returns the mask of the steps (batch, steps), or nil. A mask with further axes masks a step where all of
-// them do.
+// stepMask returns the mask of the steps (batch, steps), or nil. A mask with further axes masks a step if all its
+// elements do.
 func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	if mask == nil {
 		return nil
@@ -159,8 +159,8 @@ func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	return mask
 }
 
-// initial returns the states to begin with: those handed over, those kept from the batch before, or zeros. kept are the
-// variables that the last states go to.
+// initial returns the initial states: those passed in, those kept from the previous batch, or zeros. kept holds the
+// variables that store the last states.
 func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
 	shapes := stateShapes(c, l.cell, step)
 	types := stateTypes(c, l.cell, len(shapes))
@@ -187,8 +187,8 @@ func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) 
 	return states, kept, false
 }
 
-// stateTypes are the types of the n states of a cell: those in which the cells of a stack compute, else that of the
-// cell.
+// stateTypes returns the types of the n states of a cell: the compute types of the cells of a stack, or else that of
+// the cell.
 func stateTypes(c *Context, cell RNNCell, n int) []ir.DType {
 	stack, ok := cell.(*StackedRNNCells)
 	if !ok {
@@ -201,12 +201,12 @@ func stateTypes(c *Context, cell RNNCell, n int) []ir.DType {
 	return types
 }
 
-// scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1...). zeros says that
+// scan runs the loop over xs: the projected inputs and, if there is one, the mask (steps, batch, 1...). zeros says that
 // the initial states are known to be zero.
 func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, zeros bool) (last, ys *ops.Tensor, final []*ops.Tensor) {
 	n, masked := len(states), len(xs) == 2
-	// The result of the step before is carried where it is read and is no state: masked steps repeat it, and without
-	// sequences the last one is the layer's result.
+	// The result of the previous step is carried along if it is needed and is not a state: masked steps repeat it, and
+	// without sequences the last one is the layer's result.
 	stateSpeaks := run.OutputIsState && (!masked || zeros && !l.zeros)
 	carried := !stateSpeaks && (!l.settings.sequences || masked && !l.zeros)
 	carry := append([]*ops.Tensor{}, states...)
@@ -254,7 +254,7 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 	return final[run.OutputState], nil, final
 }
 
-// ComputeMask hands the mask of the input on to a result with all steps.
+// ComputeMask passes the mask of the input on to a result with all steps.
 func (l *recurrentLoop) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
 	if l.settings.sequences {
@@ -274,8 +274,8 @@ func (l *recurrentLoop) ResetState() error {
 	return l.kept.reset()
 }
 
-// keptStates are the states that a stateful layer keeps between batches. Replicas whose part of the batch has another
-// length have variables of their own; those of equal length share a variable, of which each replica has its own copy.
+// keptStates holds the states that a stateful layer keeps between batches. There is a variable for each length of a
+// replica's part of the batch. Replicas with equal lengths share a variable, of which each replica has its own copy.
 type keptStates struct {
 	mu     sync.Mutex
 	global int // size of the batches; 0 before the first

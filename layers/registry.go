@@ -9,16 +9,16 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// registry holds what makes a layer of each class.
+// registry holds a function for each class that makes its layers.
 var registry = config.NewRegistry[Layer]("layers")
 
-// Register makes a layer type known by its class name, for models read from files. It panics when the name is taken,
-// and is called from init:
+// Register registers a custom layer type under its class name, so that models that use it can be read from files. It
+// panics if the name is taken. Call it from init:
 //
 //	func init() { layers.Register[Scale]() }
 //
-// A type from outside this module is written to files, and looked for, as "Custom>Scale", or with another package in
-// place of Custom where one is given: Register[Scale]("my_package"). That is the name that Python code gives with
+// A type from outside this module is written to files, and looked for, as "Custom>Scale", or with another package
+// instead of Custom if one is given: Register[Scale]("my_package"). Python code gives the same name with
 // @keras.saving.register_keras_serializable(package="my_package").
 func Register[T any, P interface {
 	*T
@@ -35,13 +35,13 @@ func RegisteredName(l Layer) string {
 	return config.RegisteredName(l)
 }
 
-// modelReaders read the objects of models, which may stand inside a layer such as TimeDistributed. Package keras, which
+// modelReaders read the objects of models, which may be inside a layer such as TimeDistributed. Package keras, which
 // has the models, registers them.
 var modelReaders = map[string]func(configuration, build, compile json.RawMessage) (Layer, error){}
 
-// RegisterModel says how the object of a model of the given class is read, for models inside layers: read receives what
-// it has under config, build_config and compile_config. Such a model is an [ObjectWriter]. It panics when the class is
-// taken, and is called from init.
+// RegisterModel registers a function that reads models of the given class inside layers. read receives the object's
+// config, build_config and compile_config. Such a model is an [ObjectWriter]. Call RegisterModel from init. It panics
+// if the class is taken.
 func RegisterModel(className string, read func(configuration, build, compile json.RawMessage) (Layer, error)) {
 	if _, taken := modelReaders[className]; taken {
 		panic("layers: RegisterModel called twice for " + className)
@@ -68,14 +68,14 @@ func New(className string) (Layer, error) {
 	return make(), nil
 }
 
-// imported says which package registers a class of Keras that this one does not have.
+// imported says which package registers a class of Keras that this package does not have.
 var imported = map[string]string{
 	"LayerScale":       "github.com/gokeras/gokeras/keras/applications",
 	"CustomScaleLayer": "github.com/gokeras/gokeras/keras/applications",
 }
 
-// lookUp finds what makes layers of a class: by its full name, by an alias, or by the name alone where one package has
-// it.
+// lookUp finds what makes layers of a class: by its full name, by an alias, or by the name alone if only one package
+// has it.
 func lookUp(className string) (func() Layer, bool) {
 	if full, ok := classAliases[className]; ok {
 		className = full

@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Rescaling brings numbers into another range:
+// Rescaling maps numbers to another range:
 //
 //	y = x · Scale + Offset
 //
-// Images of bytes come to [0, 1] with Scale {1.0/255}, to [-1, 1] with Scale {1/127.5} and Offset {-1}.
+// Scale {1.0/255} maps images of bytes to [0, 1]; Scale {1/127.5} and Offset {-1} map them to [-1, 1].
 //
 // Input shape: any, also integers. Output shape: that of the input, in the layer's compute type. A mask passes through.
 type Rescaling struct {

@@ -50,8 +50,8 @@ func lanczos(radius, d float64) float64 {
 }
 
 // resizeAxis gives one axis another length. Cell i of the result is sampled at (i + ½)·old/new - ½ of the input, from
-// the 2·radius nearest cells; the weights of those outside go to the ones inside. With antialias the kernel is old/new
-// times as wide where the axis becomes shorter, so that every cell of the input counts.
+// the 2·radius nearest cells; the weights of cells outside the image are redistributed to those inside. With antialias
+// the kernel is old/new times as wide if the axis becomes shorter, so that every cell of the input counts.
 //
 //dim:known what is open is left at once
 func resizeAxis(x *ops.Tensor, axis, length int, interpolation Interpolation, antialias bool) *ops.Tensor {
@@ -112,7 +112,7 @@ func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
 	}, old), axis)
 }
 
-// resizeImages gives images a height and width; axes are those of the two. An axis that has its length already is left
+// resizeImages gives images a height and width; axes are those of the two. An axis that already has its length is left
 // alone.
 func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation Interpolation, antialias bool) *ops.Tensor {
 	for i, length := range []int{height, width} {
@@ -127,7 +127,7 @@ func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation I
 	return x
 }
 
-// cropToAspectRatio cuts the middle out of images, as large as it can be with the ratio of height to width.
+// cropToAspectRatio cuts out the largest central piece of images with the ratio of height to width.
 func cropToAspectRatio(x *ops.Tensor, axes [2]int, height, width int) *ops.Tensor {
 	h, w := x.Dim(axes[0]), x.Dim(axes[1])
 	cropHeight := dim.Max(dim.Min(h, dim.FloorDiv(dim.Mul(w, height), width)), 1)
@@ -137,8 +137,8 @@ func cropToAspectRatio(x *ops.Tensor, axes [2]int, height, width int) *ops.Tenso
 	return ops.SliceAxis(x, axes[1], left, dim.Add(left, cropWidth))
 }
 
-// padToAspectRatio puts a border of the given value around images so that they get the ratio of height to width, less
-// one cell where the border would be odd. Keras pads along the height, or else along the width.
+// padToAspectRatio puts a border of the given value around images so that they get the ratio of height to width, minus
+// one cell if the border would be odd. Like Keras, it pads along the height, or else along the width.
 func padToAspectRatio(x *ops.Tensor, axes [2]int, height, width int, value float64) *ops.Tensor {
 	h, w := x.Dim(axes[0]), x.Dim(axes[1])
 	if !dim.Known(h) || !dim.Known(w) {

@@ -20,14 +20,14 @@ import (
 //	"lanczos3", "lanczos5"  sinc(d)·sinc(d/r) with r = 3 or 5
 //	"nearest"               y[i] = x[floor((i + ½)·old/n)]
 //
-// With Antialias distances count n/old-fold where the axis becomes shorter (n < old), so that no cell is passed over.
+// With Antialias, distances are multiplied by n/old if the axis becomes shorter (n < old), so that no cell is skipped.
 //
 // CropToAspectRatio first cuts the largest piece of the new proportions out of the middle; PadToAspectRatio first adds
 // a border of FillValue. Otherwise the proportions change.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: the same with Height and Width. Integers stay integers: they are
-// rounded to the nearest, halves to even, and kept in the range of their type. A mask does not pass through.
+// rounded to nearest, ties to even, and clipped to the range of their type. A mask does not pass through.
 type Resizing struct {
 	Base
 
@@ -94,8 +94,7 @@ func (l *Resizing) resize(x *ops.Tensor, interpolation Interpolation) *ops.Tenso
 	return y
 }
 
-// moveBoxes follows Keras, which reckons where the image lies in its border, or beyond the borders that cut it, in
-// cells of the result.
+// moveBoxes follows Keras, which computes the position of the padded or cropped image in cells of the result.
 func (l *Resizing) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
 	size := sizeOfImages(x, l.DataFormat)
 	height, width := float64(l.Height), float64(l.Width)
@@ -116,8 +115,7 @@ func (l *Resizing) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
 	return boundingboxes.Pad(ops.Multiply(boxes, scale), top, left)
 }
 
-// keepFillers runs move and makes boxes that are only padding, of four zeros or four times -1, four zeros, as Keras
-// does.
+// keepFillers runs move and, like Keras, sets boxes that are only padding (four zeros or four times -1) to four zeros.
 func (t *together) keepFillers(move func()) {
 	all := func(v float64) *ops.Tensor { return ops.All(ops.CompareScalar(ir.Eq, t.Boxes, v), -1) }
 	filler := ops.ExpandDims(ops.LogicalOr(all(0), all(-1)), -1)
@@ -125,7 +123,7 @@ func (t *together) keepFillers(move func()) {
 	t.Boxes = ops.Where(ops.BroadcastTo(filler, t.Boxes.Shape()...), ops.ZerosLike(t.Boxes), t.Boxes)
 }
 
-// needSize reports images without cells, and a size that is none.
+// needSize reports images without cells and an invalid size.
 func needSize(x *ops.Tensor, height, width int) {
 	if height < 1 || width < 1 || height > 1<<20 || width > 1<<20 {
 		ops.Failf(x.Graph(), "Height and Width must be from 1 to %d, received %d and %d", 1<<20, height, width)

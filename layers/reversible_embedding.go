@@ -20,10 +20,10 @@ import (
 //
 // Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of
 // the input with OutputDim as a new last axis. In reverse: (..., OutputDim) to (..., InputDim). Weights: embeddings
-// (InputDim, OutputDim), and reverse_embeddings (OutputDim, InputDim) with UntiedWeights. With MaskZero number 0 stands
-// for padding, and the looked up vectors carry the mask x ≠ 0; scores carry none.
+// (InputDim, OutputDim), and reverse_embeddings (OutputDim, InputDim) with UntiedWeights. With MaskZero the number 0
+// means padding, and looked-up vectors have the mask x ≠ 0; scores have none.
 //
-// One layer is called in both ways: [ReversibleEmbedding.Call] and [ReversibleEmbedding.Reverse] inside a trace,
+// One layer can be called in both ways: [ReversibleEmbedding.Call] and [ReversibleEmbedding.Reverse] inside a trace,
 // [Apply] and [ReversibleEmbedding.ApplyReverse] in a Functional model, whose files have the argument reverse=True for
 // the latter.
 //
@@ -59,7 +59,7 @@ type ReversibleEmbedding struct {
 	reverseDType        ir.DType // ir.Invalid: the compute type
 }
 
-// Build creates the table, and the matrix for the way back where it is not the same.
+// Build creates the table, and reverse_embeddings if they are separate.
 func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 	if l.InputDim <= 0 || l.OutputDim <= 0 {
 		b.Fail("InputDim and OutputDim must be positive, received %d and %d; set layers.ReversibleEmbedding{InputDim: n, OutputDim: m}", l.InputDim, l.OutputDim)
@@ -129,9 +129,8 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 	return []*ops.Tensor{y.WithMask(nil)}
 }
 
-// scores multiplies x by the matrix for the way back. As in Keras, where the layer is exempt from casting, x stays as
-// it is, and so does the matrix in a model of a mixed policy, so that its scores are float32; elsewhere the matrix has
-// the compute type.
+// scores multiplies x by the reverse matrix. In Keras the layer is exempt from casting, so x keeps its type. In a model
+// with a mixed policy the matrix keeps its type too, so that scores are float32; otherwise it has the compute type.
 func (l *ReversibleEmbedding) scores(c *Context, x *ops.Tensor) *ops.Tensor {
 	kernel := l.reverse
 	if kernel == nil {
@@ -154,7 +153,7 @@ func (l *ReversibleEmbedding) scores(c *Context, x *ops.Tensor) *ops.Tensor {
 	return ops.Matmul(x, w)
 }
 
-// ComputeMask keeps what the call made: the two ways have different masks.
+// ComputeMask keeps the masks that the call made, because the two directions have different masks.
 func (l *ReversibleEmbedding) ComputeMask(_ *Context, _, outputs []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{outputs[0].Mask()}
 }
@@ -186,7 +185,7 @@ func (l *ReversibleEmbedding) ApplyReverse(x *KerasTensor) *KerasTensor {
 	return ApplyArguments(l, Arguments{Positional: []any{x}, Keywords: Keywords{"reverse": true}})[0]
 }
 
-// argumentsOfCalls: each call says for itself whether it is in reverse.
+// argumentsOfCalls lists "reverse", because each call says itself whether it is in reverse.
 func (l *ReversibleEmbedding) argumentsOfCalls() []string { return []string{"reverse"} }
 
 // forwardWith returns what a call with such arguments computes.

@@ -4,8 +4,8 @@ import "sync/atomic"
 
 var revisions atomic.Uint64
 
-// Revision counts the changes of layers in this process: those of EnableLora and Quantize, after which programs made
-// before are of no use, and those of SetTrainable. While it stands still, so does [RevisionOf] of every layer.
+// Revision counts the changes of layers in this process: those by EnableLora and Quantize, which make existing programs
+// obsolete, and those by SetTrainable. While it does not change, neither does [RevisionOf] of any layer.
 func Revision() uint64 { return revisions.Load() }
 
 // RevisionOf counts the changes of l and of all layers inside it, by EnableLora and Quantize, since they were built.
@@ -15,7 +15,7 @@ func RevisionOf(l Layer) uint64 {
 	return sum
 }
 
-// changed notes that a built layer computes something else now, or with other variables.
+// changed records that a built layer now computes something else, or uses other variables.
 //
 //go:noinline
 func (b *Base) changed() {

@@ -8,15 +8,14 @@ import "github.com/gokeras/gokeras/kernels/ir"
 // last optionally a bool mask (batch, steps), true where a step counts. Results: the last output (batch, size), or with
 // ReturnSequences all (batch, steps, size); with ReturnState the last states as well.
 //
-// The mask that came with x is used where none is given and there are no initial states: with states Keras does not
-// look at it, so give it as the last input there. Results with all steps carry the mask either way. A masked step keeps
-// the states and repeats the result of the step before it (zeros where there is none), or gives zeros with
-// ZeroOutputForMask. With GoBackwards the results come in the order they were computed in, from the last step to the
-// first.
+// The mask that came with x is used where none is given and there are no initial states: with states Keras ignores it,
+// so pass it as the last input then. Results with all steps carry the mask either way. A masked step keeps the states
+// and repeats the result of the previous step (zeros if there is none), or gives zeros with ZeroOutputForMask. With
+// GoBackwards the results are in the order of computation, from the last step to the first.
 //
-// A Stateful layer begins each batch with the states that the one before ended with, on each replica its own;
-// ResetState sets them to zero. All its batches must have one size; after ResetState another one may begin. Behaviour
-// is that of keras.layers.RNN.
+// A Stateful layer begins each batch with the final states of the previous one, which each replica keeps for itself.
+// ResetState sets them to zero. All batches must have the same size; after ResetState it may change. Behaviour is that
+// of keras.layers.RNN.
 type RNN struct {
 	Base
 	recurrentLoop

@@ -28,11 +28,12 @@ type RNNCell interface {
 // CellRun computes the steps of a cell over one batch.
 type CellRun struct {
 	// Project maps inputs to what Step takes: of one step (batch, features), or of all at once (steps, batch,
-	// features), which is one large matrix product instead of many small ones. nil hands the inputs on as they are.
+	// features), which is one large matrix product instead of many small ones. nil passes the inputs on unchanged.
 	Project func(x *ops.Tensor) *ops.Tensor
 	// Step maps projected inputs (batch, ...) and states (batch, size) to the result (batch, size) and the new states.
 	Step func(x *ops.Tensor, states []*ops.Tensor) (y *ops.Tensor, next []*ops.Tensor)
-	// OutputIsState says that the result always is the new state number OutputState, so that it need not be kept apart.
+	// OutputIsState says that the result is always the new state number OutputState, so that it need not be kept
+	// separately.
 	OutputIsState bool
 	OutputState   int
 }
@@ -43,7 +44,7 @@ type shapedCell interface {
 	startShaped(c *Context, step ir.Shape) CellRun
 }
 
-// stateShapes returns the shape of each state: (batch, size), or what the cell says.
+// stateShapes returns the shape of each state: (batch, size), or what the cell specifies.
 func stateShapes(c *Context, cell RNNCell, step ir.Shape) []ir.Shape {
 	if s, ok := cell.(shapedCell); ok {
 		return s.stateShapes(c, step)
@@ -55,8 +56,8 @@ func stateShapes(c *Context, cell RNNCell, step ir.Shape) []ir.Shape {
 	return shapes
 }
 
-// startCell starts a run for inputs of a shape, in the scope and the compute type of the cell, which may have a dtype
-// policy of its own.
+// startCell starts a run for inputs of a shape, in the scope and the compute type of the cell, which may have its own
+// dtype policy.
 func startCell(c *Context, cell RNNCell, step ir.Shape) CellRun {
 	compute := needBuilt(c, cell).dtypePolicy(c).Compute
 	within := func(f func()) {
@@ -95,7 +96,7 @@ func castFloat(x *ops.Tensor, dtype ir.DType) *ops.Tensor {
 	return x
 }
 
-// recurrent are the variables that all built-in cells have.
+// recurrent holds the variables that all built-in cells have.
 type recurrent struct {
 	kernel, recurrentKernel, bias *distribute.Variable
 }
@@ -146,8 +147,8 @@ type recurrentRun struct {
 	bias, stateBias *ops.Tensor   // of the inputs' and of the states' share; nil for none
 }
 
-// startRun reads the weights and draws the dropout masks. Keras draws one mask of the inputs for all gates as long as
-// there is no recurrent dropout, and otherwise one for each gate, of inputs and states.
+// startRun reads the weights and draws the dropout masks. Without recurrent dropout, Keras draws one mask of the inputs
+// for all gates. Otherwise it draws one mask for each gate, of inputs and of states.
 func (r *recurrent) startRun(c *Context, batch int, cfg recurrentConfig) *recurrentRun {
 	run := &recurrentRun{c: c, cfg: cfg, kernel: c.Weight(r.kernel), matrix: c.Weight(r.recurrentKernel)}
 	if r.bias != nil {
@@ -175,7 +176,7 @@ func (r *recurrent) startRun(c *Context, batch int, cfg recurrentConfig) *recurr
 	return run
 }
 
-// project returns the inputs' share of all gates: x·kernel + bias.
+// project returns the inputs' contribution to all gates: x·kernel + bias.
 func (r *recurrentRun) project(x *ops.Tensor) *ops.Tensor {
 	if features := r.kernel.Dim(0); !dim.MayEqual(x.Dim(-1), features) {
 		ops.Failf(r.c.Graph(), "expected inputs with %d features, as the layer was built for, received %d", features, x.Dim(-1))
@@ -183,7 +184,7 @@ func (r *recurrentRun) project(x *ops.Tensor) *ops.Tensor {
 	return addBias(r.product(x, r.kernel, r.inputs, 0, r.cfg.gates), r.bias)
 }
 
-// recur returns the states' share of the gates from one up to another: h·recurrent_kernel.
+// recur returns the states' contribution to a range of gates: h·recurrent_kernel.
 func (r *recurrentRun) recur(h *ops.Tensor, from, to int) *ops.Tensor {
 	return r.product(h, r.matrix, r.states, from, to)
 }
@@ -209,8 +210,8 @@ func (r *recurrentRun) product(x, kernel *ops.Tensor, masks []*ops.Tensor, from,
 	return ops.Concatenate(-1, parts...)
 }
 
-// splitGates cuts the last axis into n parts. Its gradient joins the parts' gradients at once, where that of ops.Split
-// would add up n tensors of the full size, in every step of the loop.
+// splitGates splits the last axis into n parts. Its gradient concatenates the parts' gradients, whereas that of
+// ops.Split would add up n tensors of the full size in every step of the loop.
 func splitGates(x *ops.Tensor, n int) []*ops.Tensor {
 	return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
 		return ops.Split(xs[0], n, -1), func(dys []*ops.Tensor) []*ops.Tensor {

@@ -10,8 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Attribute is what a layer or model holds under one name in a Keras weights file: a layer, or a list of layers and
-// lists.
+// Attribute is an entry of a layer or model in a Keras weights file: a layer, or a list of layers and lists.
 type Attribute struct {
 	Name  string
 	Layer Layer       // nil for a list
@@ -19,7 +18,7 @@ type Attribute struct {
 }
 
 // OwnWeights returns the variables of the layer itself, without those of the layers inside it, in the order in which a
-// Keras file numbers them: first the trained, then the other ones.
+// Keras file numbers them: first the trained ones, then the others.
 func OwnWeights(l Layer) distribute.Variables {
 	var out distribute.Variables
 	for _, frozen := range []bool{false, true} {
@@ -34,8 +33,8 @@ func OwnWeights(l Layer) distribute.Variables {
 
 // AttributesOf returns what a layer is made of, by the names that a Keras file uses: those of [AttributeNamer], or else
 // those of the layer's exported fields. A field is called by the key in its keras tag, which with the option
-// "attribute" has no other meaning, or by its name in snake case ("Conv1" is "conv1"). Layers that neither names, as
-// those handed to [Builder.Adopt] and held in no exported field, are the list "adopted". Names are in alphabetical
+// "attribute" has no other meaning, or by its name in snake case ("Conv1" is "conv1"). Layers that neither names, such
+// as those passed to [Builder.Adopt] and held in no exported field, form the list "adopted". Names are in alphabetical
 // order, those that begin with an underscore last.
 func AttributesOf(l Layer) []Attribute {
 	var out []Attribute
@@ -72,8 +71,8 @@ func (a Attribute) layers(into map[Layer]bool) {
 	}
 }
 
-// namedAttributes gives members their names. Members of equal name are those of a list, and so is one whose name ends
-// in "[]".
+// namedAttributes gives members their names. Members with the same name form a list, and so does one whose name ends in
+// "[]".
 func namedAttributes(members []Layer, names []string) []Attribute {
 	var out []Attribute
 	for i, member := range members {
@@ -118,7 +117,7 @@ func FieldAttributes(value any) []Attribute {
 	return out
 }
 
-// sortAttributes puts attributes in the order in which Keras goes through them.
+// sortAttributes sorts attributes in the order in which Keras visits them.
 func sortAttributes(list []Attribute) {
 	key := func(a Attribute) string {
 		if strings.HasPrefix(a.Name, "_") {
@@ -202,13 +201,13 @@ func (f finder) attribute(v reflect.Value) (Attribute, bool) {
 // AssetKeeper is implemented by layers that keep files of their own in a model file, such as the vocabulary of a lookup
 // layer.
 type AssetKeeper interface {
-	// Assets returns the files by name ("vocabulary.txt"); none where the configuration says everything.
+	// Assets returns the files by name ("vocabulary.txt"); none if the configuration says everything.
 	Assets() (map[string][]byte, error)
 	// LoadAssets takes over the files that Assets returned.
 	LoadAssets(files map[string][]byte) error
 }
 
-// weightsInFiles says how the weights of a layer lie in files where that is not simply one dataset for each variable.
+// weightsInFiles describes how files hold the weights of a layer if that is not simply one dataset for each variable.
 type weightsInFiles struct {
 	variables distribute.Variables                                   // in the order of the datasets
 	merged    distribute.Variables                                   // that have no dataset, because the values of others contain them
@@ -227,7 +226,7 @@ func inFiles(l Layer) *weightsInFiles {
 }
 
 // FileWeights returns the variables of the layer itself that have datasets in a Keras file, in their order, and those
-// whose values are merged with others there.
+// whose values files merge into others.
 func FileWeights(l Layer) (filed, merged distribute.Variables) {
 	if w := inFiles(l); w != nil {
 		return w.variables, w.merged
@@ -235,7 +234,7 @@ func FileWeights(l Layer) (filed, merged distribute.Variables) {
 	return OwnWeights(l), nil
 }
 
-// FileValues returns what files hold of variables in place of their values; nil where there is no such variable.
+// FileValues returns what files hold instead of the values of variables; nil if there are no such variables.
 func FileValues(l Layer) (map[*distribute.Variable]kernels.Array, error) {
 	if w := inFiles(l); w != nil && w.values != nil {
 		return w.values()
@@ -243,7 +242,7 @@ func FileValues(l Layer) (map[*distribute.Variable]kernels.Array, error) {
 	return nil, nil
 }
 
-// Loaded tells a layer that its variables have the values of a file.
+// Loaded tells a layer that its variables now have the values of a file.
 func Loaded(l Layer) error {
 	if w := inFiles(l); w != nil && w.loaded != nil {
 		return w.loaded()

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// SeparableConv1D is a convolution in two parts: one of each channel by itself, as in [DepthwiseConv1D], and one of
-// window 1 that mixes the channels:
+// SeparableConv1D is a convolution in two parts: one that convolves each channel by itself, as in [DepthwiseConv1D],
+// and one with window 1 that mixes the channels:
 //
 //	z[b, p, c·M + m] = Σ x[b, p·stride + i·dilation, c] · depthwise_kernel[i, c, m]
 //	y[b, p, f] = activation(Σ z[b, p, k] · pointwise_kernel[0, k, f] + bias[f])

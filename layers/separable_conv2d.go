@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// SeparableConv2D is a convolution in two parts: one of each channel by itself, as in [DepthwiseConv2D], and one of
-// window 1 that mixes the channels:
+// SeparableConv2D is a convolution in two parts: one that convolves each channel by itself, as in [DepthwiseConv2D],
+// and one with window 1 that mixes the channels:
 //
 //	z[b, p, q, c·M + m] = Σ x[b, p·stride + i·dilation, q·stride + j·dilation, c] · depthwise_kernel[i, j, c, m]
 //	y[b, p, q, f] = activation(Σ z[b, p, q, k] · pointwise_kernel[0, 0, k, f] + bias[f])

@@ -10,7 +10,7 @@ import (
 //	y = exp(x) / Σ exp(x)
 //
 // summed along Axis, or along several axes together. If the input has a mask (of a shape that broadcasts to the
-// input's), masked elements take no part and their results are 0; a row that is masked throughout gives zeros.
+// input's), masked elements are excluded and their results are 0. A row that is completely masked gives zeros.
 //
 // Input shape: any. Output shape: that of the input. The mask passes through.
 type Softmax struct {
@@ -34,7 +34,7 @@ func (l *Softmax) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		if s, err := ir.BroadcastShapes(mask.Shape(), x.Shape()); err != nil || !s.Equal(x.Shape()) {
 			ops.Failf(c.Graph(), "the mask has shape %v, which does not broadcast to the input's %v; leave the mask out or give one of the input's shape", mask.Shape(), x.Shape())
 		}
-		// Keras's number; half precision has no larger one.
+		// Keras's number, and the largest one in half precision.
 		excluded := -1e9
 		if x.DType() == ir.Float16 {
 			excluded = -3e4

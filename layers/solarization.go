@@ -7,10 +7,10 @@ import (
 // Solarization adds, in training, a number to the values of each image and inverts those that reach a threshold.
 // Otherwise y = x.
 //
-//	z = clip(x + a, 0, 255);  y = z below t, else 255 - z
+//	z = clip(x + a, 0, 255);  y = z if z < t, else 255 - z
 //
-// with a uniform in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images
-// brought from ValueRange to 0 ... 255 and back. A factor given as a single number f stands for {0, f}.
+// with a uniform in [AdditionFactor[0], 255·AdditionFactor[1]) and t drawn likewise from ThresholdFactor, on images
+// converted from ValueRange to 0 ... 255 and back. A factor given as a single number f stands for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -32,7 +32,7 @@ type Solarization struct {
 // Forward computes the layer.
 func (l *Solarization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
 
-// orZero is a factor with 0 for nil.
+// orZero returns a factor, or 0 if it is nil.
 func orZero(values []float64) []float64 {
 	if values == nil {
 		return []float64{0}

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// channelNoise returns the shape of one draw for each example and channel of an input with n spatial axes.
+// channelNoise returns the noise shape with one draw for each example and channel of an input with n spatial axes.
 func channelNoise(x *ops.Tensor, n int, format DataFormat) ir.Shape {
 	return x.Shape().WithOnes(spatialAxes(x, n, format)...)
 }

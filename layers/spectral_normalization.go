@@ -8,8 +8,8 @@ import (
 )
 
 // SpectralNormalization wraps a layer and divides its kernel by (an estimate of) its largest singular value σ before
-// each training step, so that the layer cannot stretch its input by more than 1. With the kernel as a matrix W (all
-// axes but the last, last axis) and a vector u that is kept between steps, PowerIterations times
+// each training step, so that the layer cannot stretch its input by more than 1. The kernel is seen as a matrix W (all
+// axes but the last, last axis), and a vector u is kept between steps. PowerIterations times
 //
 //	v = u·Wᵀ / ‖u·Wᵀ‖,   u = v·W / ‖v·W‖
 //

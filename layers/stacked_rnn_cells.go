@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// StackedRNNCells is several cells as one: each feeds the next, at every step.
+// StackedRNNCells combines several cells into one: at every step, each cell feeds the next.
 //
 // Inputs: x (batch, features) and the states of all cells in order. Results: the result of the last cell, then the new
 // states of all cells. Behaviour is that of keras.layers.StackedRNNCells; keras.layers.RNN makes one from a list of
@@ -53,7 +53,7 @@ func (l *StackedRNNCells) StateSizes() []int {
 	return sizes
 }
 
-// OutputSize returns that of the last cell; 0 where there is none.
+// OutputSize returns the output size of the last cell, or 0 if there are no cells.
 func (l *StackedRNNCells) OutputSize() int {
 	n := len(l.Cells)
 	if n == 0 || IsNil(l.Cells[n-1]) { // Build says so
@@ -116,7 +116,7 @@ func (l *StackedRNNCells) MigrateConfig(keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// adjustConfig writes the cells as objects with their present names.
+// adjustConfig writes the cells as objects with their current names.
 func (l *StackedRNNCells) adjustConfig(c map[string]any) error {
 	cells := make([]any, len(l.Cells))
 	for i, cell := range l.Cells {

@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// STFTSpectrogram turns sound into the strength of frequencies over time, by a convolution whose kernels start as those
-// of a short-time Fourier transform ([initializers.STFT]) and are trained on, unless the layer is frozen. Every channel
-// is treated alike. With the real part r and the imaginary part i of a frame, Mode says what comes out:
+// STFTSpectrogram turns sound into the strength of frequencies over time, by a convolution whose kernels are
+// initialized to a short-time Fourier transform ([initializers.STFT]) and then trained, unless the layer is frozen. All
+// channels are treated alike. Mode says what is computed from the real part r and the imaginary part i of a frame:
 //
 //	"log"        ln of the magnitude, the default     "psd"    r² + i², twice that for bins other than the first and the last
 //	"magnitude"  sqrt(r² + i²), at least sqrt(1e-7)   "angle"  the angle of r + i·j
@@ -22,7 +22,7 @@ import (
 // Input shape: (batch, samples, channels), with ChannelsFirst (batch, channels, samples). Output shape, with F =
 // FFTLength/2 + 1 (twice that for "stft"): (batch, time, channels·F), with ExpandDims (batch, time, F, channels); with
 // ChannelsFirst (batch, channels·F, time) and (batch, channels, time, F). Weights: real_kernel, imag_kernel
-// (FrameLength, 1, FFTLength/2+1), where the mode needs them.
+// (FrameLength, 1, FFTLength/2+1), if the mode needs them.
 type STFTSpectrogram struct {
 	Base
 
@@ -140,7 +140,7 @@ func (l *STFTSpectrogram) arrange(y *ops.Tensor, first bool) *ops.Tensor {
 	return ops.Reshape(ops.Transpose(y, 0, 2, 1, 3), batch, time, dim.Mul(channels, bins))
 }
 
-// MigrateConfig reads what Keras writes as null, and windows given as numbers.
+// MigrateConfig reads null values and windows given as numbers.
 func (l *STFTSpectrogram) MigrateConfig(keys map[string]json.RawMessage) error {
 	var s initializers.STFT
 	err := s.MigrateConfig(keys)

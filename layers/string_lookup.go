@@ -19,7 +19,7 @@ import (
 //
 // The vocabulary is that of the field, of [StringLookup.SetVocabulary], or that of [StringLookup.Adapt]. OutputMode
 // "int" gives numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf"
-// multiplies counts by a weight for each word. With Invert numbers become words.
+// multiplies counts by a weight for each word. With Invert it maps numbers to words.
 //
 // The layer works on the host ([HostLayer]): in a model it must come right after an input of strings.
 //
@@ -88,7 +88,7 @@ func checkSalt(salt []int) error {
 	return nil
 }
 
-// Transform looks words up, or with Invert numbers.
+// Transform looks up words, or numbers with Invert.
 func (l *StringLookup) Transform(inputs ...HostArray) (HostArray, error) {
 	out, err := l.transform(inputs)
 	if err != nil {
@@ -170,12 +170,12 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 
 // Adapt learns the vocabulary of some data, replacing what was learned before: all distinct words, the most frequent
 // ones first, equally frequent ones in decreasing order, at most MaxTokens including the special tokens. For "tf_idf"
-// it learns the weight log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
+// it learns the weight log(1 + N/(1+n)) of each word that occurs in n of N examples; an example is one entry of axis 0.
 func (l *StringLookup) Adapt(batches ...HostArray) error {
 	return l.AdaptBatches(each(columns(batches)))
 }
 
-// columns gives batches of one axis a second one, so that each entry is an example of its own.
+// columns adds a second axis to batches with one axis, so that each entry is an example.
 func columns(batches []HostArray) []HostArray {
 	out := slices.Clone(batches)
 	for i, b := range out {
@@ -218,7 +218,7 @@ func (l *StringLookup) SetVocabulary(words []string, idfWeights ...float64) erro
 	return l.set(l, l.lookup(), words, idfWeights)
 }
 
-// GetVocabulary returns the words in the order of their numbers, with the special ones or without.
+// GetVocabulary returns the words in the order of their numbers, with or without the special ones.
 func (l *StringLookup) GetVocabulary(special bool) []string {
 	k, t, err := l.ready()
 	if err != nil {
@@ -227,7 +227,7 @@ func (l *StringLookup) GetVocabulary(special bool) []string {
 	return k.vocabulary(t, special)
 }
 
-// VocabularySize returns the number of words with the special ones.
+// VocabularySize returns the number of words, including the special ones.
 func (l *StringLookup) VocabularySize() int {
 	_, t, _ := l.ready()
 	return l.lookup().size(t)
@@ -240,8 +240,8 @@ func (l *StringLookup) GetIDFWeights() []float64 {
 	return t.weights()
 }
 
-// Assets returns the file with the vocabulary; nil where the configuration has it: that of the field, and one that
-// lines of text cannot hold.
+// Assets returns the file with the vocabulary; nil if the configuration holds it, which is so for the vocabulary of the
+// field, and for one that lines of text cannot represent.
 func (l *StringLookup) Assets() (map[string][]byte, error) {
 	if l.Vocabulary != nil || l.table == nil || !fitsLines(l.GetVocabulary(true)) {
 		return nil, nil
@@ -273,7 +273,7 @@ func (l *StringLookup) LoadArrays(arrays map[string][]float64) error {
 // Forward fails, because the layer cannot be part of a program.
 func (l *StringLookup) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
-// ForwardHost is the Forward of a [HostLayer]: a mistake, because its result is not a tensor of a program.
+// ForwardHost is the Forward of a [HostLayer]: an error, because its result is not a tensor of a program.
 func ForwardHost(c *Context) []*ops.Tensor {
 	needContext(c, "ForwardHost")
 	ops.Failf(c.Graph(), "works on the host and cannot be part of a program; put it right behind an input of the model, or call its Transform method on the data")
@@ -331,7 +331,7 @@ func amendLookup[T string | int64](k *lookup[T], t *table[T], keys map[string]an
 	}
 }
 
-// IgnoredConfig adds what is about sparse results, and about integers only.
+// IgnoredConfig adds options for sparse results and for integers.
 func (l *StringLookup) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse", "oov_method", "vocabulary_dtype")
 }

@@ -4,7 +4,7 @@ import "strings"
 
 const punctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'"
 
-// standardizer says what becomes of each byte of a text.
+// standardizer says by what each byte of a text is replaced.
 type standardizer struct {
 	as    [256]byte
 	keep  [256]uint8 // 1, or 0 for what is left out
@@ -15,7 +15,7 @@ type standardizer struct {
 	cut    func(text string) []string // a function of the program's that splits, nil for none
 }
 
-// newStandardizer is that of a name that TextVectorization takes.
+// newStandardizer returns the standardizer for a name that TextVectorization takes.
 func newStandardizer(name string) *standardizer {
 	s := &standardizer{same: name == "none"}
 	lower, strip := !s.same && name != "strip_punctuation", !s.same && name != "lower"
@@ -33,7 +33,7 @@ func newStandardizer(name string) *standardizer {
 	return s
 }
 
-// standardize returns the text that has its bytes replaced.
+// standardize returns the text with its bytes replaced.
 func (s *standardizer) standardize(text string) string {
 	if s.same || text == "" {
 		return text
@@ -46,8 +46,8 @@ func (s *standardizer) standardize(text string) string {
 	return string(out[:n])
 }
 
-// split returns the words of a text, standardized and with one blank between two, and where each begins. Beyond the
-// last one stands where the next one would; a limit other than 0 ends it early.
+// split returns the words of a text, standardized and separated by single spaces, and the position where each begins.
+// The last position is where another word would begin. A limit other than 0 ends it early.
 func (s *standardizer) split(text string, limit int) (words string, starts []int) {
 	out := make([]byte, len(text)+1)
 	starts = make([]int, 1, 1+len(text)/6)
@@ -73,7 +73,7 @@ func (s *standardizer) split(text string, limit int) (words string, starts []int
 	return string(out[:n]), starts
 }
 
-// neighbours returns all sequences of words of the given lengths, in the memory of words.
+// neighbours returns all word sequences of the given lengths, which share the memory of words.
 func neighbours(words string, starts []int, lengths ...int) []string {
 	total := 0
 	for _, n := range lengths {

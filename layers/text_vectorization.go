@@ -14,7 +14,7 @@ import (
 
 // TextVectorization turns texts into the numbers of their words, in four steps:
 //
-//  1. Standardize: "lower_and_strip_punctuation" (the default) makes ASCII letters small and removes the characters
+//  1. Standardize: "lower_and_strip_punctuation" (the default) converts ASCII letters to lower case and removes the characters
 //     !"#$%&()*+,-./:;<=>?@[\]^_`{|}~'; "lower" and "strip_punctuation" do one of the two; "none" neither. Or a
 //     function of your own, func(text string) string.
 //  2. Split: at "whitespace" (the default), into each "character", or not at all ("none"). Or a function of your own,
@@ -86,8 +86,8 @@ func (l *TextVectorization) ready() (*StringLookup, error) {
 	return l.inner, err
 }
 
-// tokens are the words of an example, which is one text unless texts are not split, after standardizing, splitting and
-// joining to n-grams; at most limit words, if that is not 0.
+// tokens returns the tokens of an example after standardizing, splitting and joining to n-grams, at most limit of them
+// if that is not 0. An example is one text unless texts are not split.
 func (l *TextVectorization) tokens(example []string, by *standardizer, limit int) []string {
 	if by.before != nil {
 		example = slices.Clone(example)
@@ -109,7 +109,7 @@ func (l *TextVectorization) tokens(example []string, by *standardizer, limit int
 	return l.joined(words)
 }
 
-// parts are a text, or its characters.
+// parts returns the text, or its characters.
 func (l *TextVectorization) parts(text string, by *standardizer) []string {
 	text = by.standardize(text)
 	if by.cut != nil {
@@ -130,7 +130,7 @@ func (l *TextVectorization) parts(text string, by *standardizer) []string {
 	return words
 }
 
-// brokenRune is the number of bytes at the beginning of a text, which are no UTF-8, that become one U+FFFD: as many as
+// brokenRune returns the number of invalid UTF-8 bytes at the beginning of a text that become one U+FFFD: as many as
 // could have been the beginning of a character (Unicode's "maximal subpart").
 func brokenRune(text string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
@@ -141,7 +141,7 @@ func brokenRune(text string) int {
 	return min(len(text), utf8.UTFMax-1)
 }
 
-// joined returns the n-grams of words, the shortest first; words themselves where none are asked for.
+// joined returns the n-grams of words, the shortest first, or the words themselves if no n-grams are requested.
 func (l *TextVectorization) joined(words []string) []string {
 	lengths := l.lengths()
 	if len(lengths) == 0 {
@@ -156,7 +156,7 @@ func (l *TextVectorization) joined(words []string) []string {
 	return out
 }
 
-// lengths are those of the n-grams; none for words alone.
+// lengths returns the lengths of the n-grams; none for single words.
 func (l *TextVectorization) lengths() []int {
 	if len(l.NGrams) != 1 || l.alone {
 		return l.NGrams
@@ -168,7 +168,7 @@ func (l *TextVectorization) lengths() []int {
 	return lengths
 }
 
-// standardizer is what becomes of a text before the lookup.
+// standardizer returns the function that prepares a text for the lookup.
 func (l *TextVectorization) standardizer() (*standardizer, error) {
 	word, before, err := standardizeStep.get(l.Standardize)
 	if err != nil {
@@ -222,7 +222,7 @@ func (l *TextVectorization) examples(inputs []HostArray, limit int) ([][]string,
 	return rows, nil
 }
 
-// checkShape reports a shape that is none of texts.
+// checkShape reports a shape that is not one of texts.
 func (l *TextVectorization) checkShape(shape []int) error {
 	switch {
 	case len(shape) == 1 || len(shape) == 2 && (shape[1] == 1 || l.Split == "none"):
@@ -284,7 +284,7 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	return encodeLookup(k, t, numbers, []int{len(rows), length})
 }
 
-// length is the number of words of each text, as far as it is known beforehand.
+// length returns the number of words of each text if it is known beforehand.
 func (l *TextVectorization) length(x ir.Shape) int {
 	switch {
 	case l.OutputSequenceLength > 0:
@@ -297,12 +297,13 @@ func (l *TextVectorization) length(x ir.Shape) int {
 	return Unknown
 }
 
-// flat reports whether each text of a batch (batch) gives one number and no row: where it is not split, as in Keras.
+// flat reports whether each text of a batch (batch) gives one number instead of a row. As in Keras, it does if it is
+// not split.
 func (l *TextVectorization) flat(rank int) bool {
 	return l.Split == "none" && len(l.NGrams) == 0 && rank == 1 && outputMode(l.OutputMode, IntMode) == IntMode && l.OutputSequenceLength == 0
 }
 
-// whole gives the number of each text (batch).
+// whole returns the number of each text (batch).
 func (l *TextVectorization) whole(k *lookup[string], t *table[string], rows [][]string) (HostArray, error) {
 	numbers := make([]int64, len(rows))
 	for i, row := range rows {
@@ -342,8 +343,8 @@ func (l *TextVectorization) Adapt(batches ...HostArray) error {
 	return l.AdaptBatches(each(columns(batches)))
 }
 
-// AdaptBatches is Adapt for batches that come one by one. As in Keras, with Split "none" a batch of shape (n), without
-// a second axis, is one example of n words.
+// AdaptBatches is Adapt for data in several batches. As in Keras, with Split "none" a batch of shape (n), without a
+// second axis, is one example of n words.
 func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	inner, err := l.ready()
 	if err != nil {
@@ -375,20 +376,20 @@ func (l *TextVectorization) SetVocabulary(words []string, idfWeights ...float64)
 	return l.words().SetVocabulary(words, idfWeights...)
 }
 
-// GetVocabulary returns the words in the order of their numbers, with the special ones ("", "[UNK]") or without.
+// GetVocabulary returns the words in the order of their numbers, with or without the special ones ("", "[UNK]").
 func (l *TextVectorization) GetVocabulary(special bool) []string {
 	return l.words().GetVocabulary(special)
 }
 
-// VocabularySize returns the number of words with the special ones.
+// VocabularySize returns the number of words, including the special ones.
 func (l *TextVectorization) VocabularySize() int { return l.words().VocabularySize() }
 
 // GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file holds them as
 // "idf_weights".
 func (l *TextVectorization) GetIDFWeights() []float64 { return l.words().GetIDFWeights() }
 
-// Assets returns the file with the vocabulary, at both places where Keras keeps it; nil where the configuration has it,
-// see [StringLookup.Assets].
+// Assets returns the file with the vocabulary, under both paths where Keras keeps it; nil if the configuration holds
+// it, see [StringLookup.Assets].
 func (l *TextVectorization) Assets() (map[string][]byte, error) {
 	files, err := l.words().Assets()
 	if files != nil {
@@ -403,10 +404,10 @@ func (l *TextVectorization) LoadAssets(files map[string][]byte) error {
 	return l.words().LoadAssets(files)
 }
 
-// innerIDFName is the second place of the weights of "tf_idf".
+// innerIDFName is the second path of the weights of "tf_idf".
 const innerIDFName = "_lookup_layer/" + idfName
 
-// ArrayNames are the paths of the weights of "tf_idf" in a weights file, where Keras has them twice.
+// ArrayNames returns the paths of the weights of "tf_idf" in a weights file, where Keras stores them twice.
 func (l *TextVectorization) ArrayNames() []string { return []string{idfName, innerIDFName} }
 
 // Arrays returns the weights of "tf_idf"; nil in other modes.
@@ -426,7 +427,7 @@ func (l *TextVectorization) LoadArrays(arrays map[string][]float64) error {
 // Forward fails, because the layer cannot be part of a program.
 func (l *TextVectorization) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
-// MigrateConfig keeps the size of the vocabulary and reads what is switched off, which is null in files.
+// MigrateConfig keeps the size of the vocabulary and reads null for steps that are switched off.
 func (l *TextVectorization) MigrateConfig(keys map[string]json.RawMessage) error {
 	for _, key := range []string{"standardize", "split"} {
 		raw, ok := keys[key]
@@ -439,7 +440,7 @@ func (l *TextVectorization) MigrateConfig(keys map[string]json.RawMessage) error
 	return migrateLookup(keys, &l.frozen)
 }
 
-// AmendConfig writes what is switched off as null, and the size of the vocabulary.
+// AmendConfig writes steps that are switched off as null, and the size of the vocabulary.
 func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 	inner, err := l.ready()
 	if err != nil {
@@ -468,8 +469,8 @@ func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds results of other kinds, which do not exist here: sparse ones, and ragged ones, which Keras's
-// predict pads with 0 as this layer does.
+// IgnoredConfig adds options for results that do not exist here: sparse ones, and ragged ones, which Keras's predict
+// pads with 0 as this layer does.
 func (l *TextVectorization) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse", "ragged")
 }

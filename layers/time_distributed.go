@@ -11,14 +11,14 @@ import (
 //
 //	y[:, t] = Layer(x[:, t])    for each step t
 //
-// Input shape: (batch, steps, ...). Output shape: (batch, steps, ...) with what the layer makes of each (batch, ...). A
+// Input shape: (batch, steps, ...). Output shape: (batch, steps, ...) with the layer's result for each (batch, ...). A
 // mask (batch, steps, ...) passes through, and the layer gets the part (batch, ...) of each step. Behaviour is that of
 // keras.layers.TimeDistributed.
 //
-// The steps are computed together, as one batch of batch·steps examples. A layer that keeps statistics or states
-// instead sees step after step, as in Keras: BatchNormalization normalizes each step with the statistics of that step.
-// A layer of your own that mixes the examples of a batch without keeping variables that are not trained sees all steps
-// at once. An ActivityRegularizer of the layer itself has no effect, as in Keras; those of layers inside it have.
+// The steps are computed together, as one batch of batch·steps examples. As in Keras, a layer that keeps statistics or
+// states sees one step after the other instead: BatchNormalization normalizes each step with the statistics of that
+// step. A custom layer that mixes the examples of a batch, but has no variables that are not trained, sees all steps at
+// once. As in Keras, an ActivityRegularizer of the layer itself has no effect, but those of layers inside it do.
 type TimeDistributed struct {
 	Base
 
@@ -57,10 +57,10 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Reshape(y, ints.Concat(x.Shape()[:2], y.Shape()[1:])...)}
 }
 
-// callInside calls a layer in the way of Keras's TimeDistributed, which runs the layer's computation without what comes
-// with a call: it computes in the type of the wrapper, whatever its own policy says, and only what a layer itself makes
-// of its results, or leaves to layers inside of it, is in its own type. Layers that bring their input into their own
-// type are called, and so are those whose weights are integers: Keras multiplies these as they are.
+// callInside calls a layer like Keras's TimeDistributed, which runs the layer's computation without the rest of a call.
+// The layer computes in the type of the wrapper, whatever its own policy says; only casts of its own, and layers inside
+// it, use its own type. Layers that cast their input to their own type are called normally, and so are those with
+// integer weights, because Keras multiplies these as they are.
 func callInside(l Layer, c *Context, x *ops.Tensor) *ops.Tensor {
 	b := attach(l)
 	own := b.dtypePolicy(c)
@@ -79,7 +79,7 @@ func callInside(l Layer, c *Context, x *ops.Tensor) *ops.Tensor {
 	return y
 }
 
-// joinSteps makes (batch·steps, ...) of (batch, steps, ...).
+// joinSteps reshapes (batch, steps, ...) to (batch·steps, ...).
 func joinSteps(x *ops.Tensor) *ops.Tensor {
 	s := x.Shape()
 	return ops.Reshape(x, ints.Concat(ir.Shape{dim.Mul(s[0], s[1])}, s[2:])...)
@@ -107,7 +107,7 @@ func (l *TimeDistributed) stepByStep(c *Context, x *ops.Tensor) *ops.Tensor {
 }
 
 // keepsState reports whether a layer, or one inside it, owns variables that are not trained but written by its calls.
-// Those known to have some count before they are built, too.
+// Layers that are known to have some count even before they are built.
 func keepsState(l Layer) (keeps bool) {
 	Walk(l, func(l Layer) {
 		switch l.(type) {

@@ -2,11 +2,11 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// UnitNormalization gives each example the length 1:
+// UnitNormalization scales each example to length 1:
 //
 //	y = x / max(‖x‖, 1e-12)
 //
-// with the Euclidean length over Axis. Zeros stay zeros.
+// where ‖x‖ is the Euclidean length over Axis. Zeros stay zeros.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through.
 type UnitNormalization struct {
@@ -25,7 +25,7 @@ func (l *UnitNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor 
 	return []*ops.Tensor{unitLength(x, fieldAxes(x, l.Axis), 1e-12)}
 }
 
-// unitLength divides x by its length over the given axes, but at least by epsilon.
+// unitLength divides x by its length over the given axes, or by epsilon if that is larger.
 func unitLength(x *ops.Tensor, axes []int, epsilon float64) *ops.Tensor {
 	wide := atLeastFloat32(x)
 	squares := ops.KeepDims(ops.Sum(ops.Square(wide), axes...), wide, axes...)

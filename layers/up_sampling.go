@@ -40,9 +40,9 @@ func (l *UpSampling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // Input shape: (batch, height, width, channels). Output shape: the same with each length multiplied by Size. With
 // DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 //
-// Interpolation "nearest" repeats; "bilinear", "bicubic" (Keys's kernel with a = -1/2) and "lanczos3", "lanczos5" weigh
-// the neighbours of each new cell, whose centre lies at (i + ½)/Size - ½ of the input; weights of cells outside go to
-// those inside.
+// Interpolation "nearest" repeats; "bilinear", "bicubic" (Keys's kernel with a = -1/2) and "lanczos3", "lanczos5"
+// weight the neighbours of each new cell, whose centre lies at (i + ½)/Size - ½ of the input; weights of cells outside
+// the image are redistributed to those inside.
 type UpSampling2D struct {
 	Base
 
@@ -96,7 +96,8 @@ func (l *UpSampling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{repeatCells(x, tuple(c.Graph(), "Size", l.Size, 3, 2, 1), axes)}
 }
 
-// repeatCells repeats each slice along axes, which ascend, as often as size says: [ops.Repeat] of all of them at once.
+// repeatCells repeats each slice along axes, which are in ascending order, as often as size says: [ops.Repeat] of all
+// of them at once.
 func repeatCells(x *ops.Tensor, size, axes []int) *ops.Tensor {
 	shape := x.Shape()
 	var thin, wide, out []int

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Wrapper hands its inputs to another layer and returns that layer's results: y = Layer(x). It is the plain form of
-// layers that augment another one, such as [TimeDistributed] and [Bidirectional].
+// Wrapper passes its inputs to another layer and returns that layer's results: y = Layer(x). It is the basic form of
+// layers that wrap another one, such as [TimeDistributed] and [Bidirectional].
 //
 // Input shapes, output shapes and masks: those of the layer. Weights: those of the layer. Configuration is that of
 // keras.layers.Wrapper.
@@ -33,7 +33,7 @@ func (l *Wrapper) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return InvokeAll(l.Layer, c, in...)
 }
 
-// ComputeMask hands on the masks that the layer made.
+// ComputeMask passes on the masks that the layer made.
 func (l *Wrapper) ComputeMask(_ *Context, _, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
 	for i, y := range out {
