@@ -20,8 +20,7 @@ type Func = func(x *ops.Tensor) *ops.Tensor
 // Linear returns x.
 func Linear(x *ops.Tensor) *ops.Tensor { return x }
 
-// The options of the functions that have some are those of Keras's activations module, which differ from keras.ops for
-// gelu.
+// Options have the defaults of Keras's activations module, which differ from those of keras.ops for gelu.
 
 func elu(x *ops.Tensor) *ops.Tensor        { return ops.Elu(x, 1) }
 func celu(x *ops.Tensor) *ops.Tensor       { return ops.Celu(x, 1) }
@@ -35,12 +34,12 @@ func logSoftmax(x *ops.Tensor) *ops.Tensor { return ops.LogSoftmax(x, -1) }
 func sparsemax(x *ops.Tensor) *ops.Tensor  { return Sparsemax(x, -1) }
 func squareplus(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }
 
-// Sparsemax is Keras's function of that name (up to version 3.15): with x sorted downwards along axis, s the running
-// sums and k the number of places where x > (s - 1)/place,
+// Sparsemax is Keras's function of that name (up to version 3.15): with x sorted in decreasing order along axis,
+// running sums s, and k the number of positions (from 1) with x > (s - 1)/position,
 //
-//	y = max(x - tau, 0),   tau = (Σ over these places of s - 1) / k
+//	y = max(x - tau, 0),   tau = (Σ over these positions of s - 1) / k
 //
-// The paper's tau has the last of these sums in place of their total, which makes y sum to 1; that is [ops.Sparsemax].
+// The paper's tau uses the last of these sums instead of their total, which makes y sum to 1; that is [ops.Sparsemax].
 // A model trained by Keras needs this one.
 func Sparsemax(x *ops.Tensor, axis int) *ops.Tensor {
 	if !x.DType().IsFloat() {
@@ -79,11 +78,11 @@ func init() {
 	config.RegisterKindWith("activation", func(v any) (any, error) { return resolve(v) }, describe)
 }
 
-// Register makes a function known by name, so that it can be given as a string and models that use it can be saved and
-// read. Files name it "Custom>name", or with the given package instead of Custom, as in Python with
-// @keras.saving.register_keras_serializable(package=...); the name alone finds it where one package has it. Register
-// panics when the name is taken, and is called from init. The function must not be a closure: all closures of one
-// function literal share the name.
+// Register gives a function a name, so that it can be given as a string and models that use it can be saved and read.
+// In files the name is "Custom>name", or has the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...); the name alone suffices if only one package has it. Call
+// Register from init. It panics if the name is taken. The function must not be a closure, because all closures of one
+// function literal would share the name.
 func Register(name string, f Func, packageName ...string) {
 	if f == nil {
 		panic("activations: Register of " + name + " received a nil function")
@@ -115,7 +114,7 @@ func Names() []string {
 	return names
 }
 
-// Name returns the name that a function is registered under, and whether it is.
+// Name returns the name that a function is registered under, and whether it is registered.
 func Name(f Func) (string, bool) {
 	if f == nil {
 		return "linear", true
@@ -126,8 +125,8 @@ func Name(f Func) (string, bool) {
 	return name, ok
 }
 
-// Get returns the activation function that is meant: a function, or one by its name ("relu", "swish"). nil and "" are
-// linear.
+// Get returns the activation function that v stands for: a function, or the name of one ("relu", "swish"). nil and ""
+// are linear.
 func Get(activation any) (Func, error) {
 	switch v := config.Given(activation).(type) {
 	case nil:
@@ -169,7 +168,7 @@ func byName(name string) (Func, error) {
 	return f, nil
 }
 
-// resolve keeps names as they are, so that a configuration reads as it was written. A layer may stand in for a
+// resolve keeps names unchanged, so that a configuration is read as it was written. A layer may take the place of a
 // function.
 func resolve(v any) (any, error) {
 	if o, ok := v.(config.Object); ok {

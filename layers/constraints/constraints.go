@@ -7,14 +7,14 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Constraint maps a weight to the value that replaces it after an optimizer step. Initial values are not touched. Any
-// type with this method may be given to a layer.
+// Constraint maps a weight to the value that replaces it after an optimizer step. Initial values are not changed. Any
+// type with this method can be given to a layer.
 type Constraint interface {
 	// Apply returns a tensor of the type of w.
 	Apply(w *ops.Tensor) *ops.Tensor
 }
 
-// epsilon keeps the divisions by a length of 0 apart from NaN; it is keras.backend.epsilon().
+// epsilon avoids NaN when a length is 0. It is keras.backend.epsilon().
 const epsilon = 1e-7
 
 // MaxNorm shortens vectors that are longer than MaxValue:
@@ -50,7 +50,7 @@ type NonNeg struct{}
 // Apply returns max(w, 0).
 func (NonNeg) Apply(w *ops.Tensor) *ops.Tensor { return ops.MaximumScalar(w, 0) }
 
-// UnitNorm gives vectors the length 1: w / (1e-7 + ‖w‖). A vector runs along Axis, or is the weight, as for [MaxNorm].
+// UnitNorm scales vectors to length 1: w / (1e-7 + ‖w‖). A vector runs along Axis, or is the weight, as for [MaxNorm].
 type UnitNorm struct {
 	Axis  []int `keras:"axis,scalar,default=0"` // nil is {0}
 	Whole bool  `keras:"-"`                     // in place of Axis

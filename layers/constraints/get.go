@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// classes makes each by its name in files.
+// classes holds the classes by their names in files.
 var classes = config.NewRegistry[Constraint]("constraints")
 
 var words = config.Words{
@@ -23,9 +23,10 @@ type Func func(w *ops.Tensor) *ops.Tensor
 // Apply calls the function.
 func (f Func) Apply(w *ops.Tensor) *ops.Tensor { return f(w) }
 
-// Register makes a constraint type of your own known by its class name, for models read from files. It panics when the
-// name is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with
-// the given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// Register makes a constraint type known under its class name, so that models that use it can be read from files. Call
+// it from init. It panics if the name is taken. A type from outside this module is written to files as "Custom>Name",
+// or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Constraint

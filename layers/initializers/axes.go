@@ -3,7 +3,7 @@ package initializers
 import "github.com/gokeras/gokeras/distribute"
 
 // WithAxes returns a copy of a scaled initializer (VarianceScaling and its relatives) that takes fan_in and fan_out
-// from the given axes. Other initializers, and those whose axes are set, come back as they are.
+// from the given axes. Other initializers, and those whose axes are set, are returned unchanged.
 func WithAxes(initializer distribute.Initializer, inputAxes, outputAxes []int) distribute.Initializer {
 	unset := func(in, out []int) bool { return in == nil || out == nil }
 	switch i := initializer.(type) {

@@ -9,20 +9,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Constant fills a weight with Value or, if Values is set, with its numbers: a matrix of pretrained embeddings, say.
+// Constant fills a weight with Value or, if Values is set, with its numbers: for example a matrix of pretrained
+// embeddings.
 //
 //	matrix, err := data.ToArray(rows) // [][]float32, a row for each word
 //	words := &layers.Embedding{InputDim: 20000, OutputDim: 100, Frozen: true, EmbeddingsInitializer: initializers.Constant{Values: matrix}}
 //
-// Values has the shape of the weight, or one that broadcasts to it, by NumPy's rules; another is an error when the
-// weight is made. A weight of another element type gets the numbers converted. Files keep Values in the configuration,
-// as text, beside the weight itself; Keras does so, too.
+// Values has the shape of the weight, or one that broadcasts to it by NumPy's rules; any other shape is an error when
+// the weight is created. The numbers are converted to the element type of the weight. As in Keras, files hold Values as
+// text in the configuration, in addition to the weight itself.
 type Constant struct {
 	Value  float64       `keras:"value"`
 	Values kernels.Array `keras:"-"` // takes the place of Value, and its key in files
 }
 
-// Initialize repeats the value, or the values along the axes that they lack or where their length is 1.
+// Initialize repeats the value, or broadcasts the values to the shape of the weight.
 func (c Constant) Initialize(into kernels.Array, _ uint64) error {
 	if c.Values.IsZero() {
 		into.Fill(c.Value)
@@ -43,7 +44,7 @@ func (c Constant) Initialize(into kernels.Array, _ uint64) error {
 	return into.SetFloat64s(0, values)
 }
 
-// broadcastIndex is the element of an array of shape from that element i of its broadcast to a shape shows.
+// broadcastIndex returns the index in an array of shape from of element i of its broadcast to a shape.
 func broadcastIndex(i int, to, from ir.Shape) int {
 	index, step := 0, 1
 	for axis := len(to) - 1; axis >= 0; axis-- {

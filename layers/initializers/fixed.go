@@ -24,9 +24,9 @@ func (Ones) Initialize(into kernels.Array, _ uint64) error {
 	return nil
 }
 
-// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere, the product of the two: where Gain is not
-// finite in the type of the weight, NaN is beside the diagonal, as in Keras. The shape must have two axes; it need not
-// be square.
+// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere, computed as a product: as in Keras, if Gain
+// is not finite in the type of the weight, the numbers off the diagonal are NaN. The shape must have two axes, but need
+// not be square.
 type Identity struct {
 	Gain *float64 `keras:"gain,default=1.0"` // nil is 1
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// classes makes each by its name in files.
+// classes holds the classes by their names in files.
 var classes = config.NewRegistry[distribute.Initializer]("initializers")
 
 var words = config.Words{
@@ -28,9 +28,10 @@ var aliases = map[string]string{
 	"stft": "STFT", "STFTInitializer": "STFT",
 }
 
-// Register makes an initializer type of your own known by its class name, for models read from files. It panics when
-// the name is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or
-// with the given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// Register makes an initializer type known under its class name, so that models that use it can be read from files.
+// Call it from init. It panics if the name is taken. A type from outside this module is written to files as
+// "Custom>Name", or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	distribute.Initializer

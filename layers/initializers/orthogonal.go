@@ -13,11 +13,11 @@ import (
 )
 
 // Orthogonal makes a matrix whose rows or columns, whichever are fewer, are orthogonal to each other and have length
-// Gain. A weight of more than two axes is seen as a matrix (all axes but the last, last axis).
+// Gain. A weight with more than two axes is treated as a matrix (all axes but the last, last axis).
 //
-// The matrix is the factor Q of a matrix of normally distributed numbers, with the signs that make the diagonal of R
-// positive: then it is evenly distributed over all orthogonal matrices. Source: Saxe et al., "Exact solutions to the
-// nonlinear dynamics of learning in deep linear neural networks", ICLR 2014.
+// The matrix is the factor Q of the QR decomposition of a matrix of normally distributed numbers, with the signs that
+// make the diagonal of R positive. It is then uniformly distributed over all orthogonal matrices. Source: Saxe et al.,
+// "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks", ICLR 2014.
 type Orthogonal struct {
 	Gain *float64 `keras:"gain,default=1.0"` // nil is 1
 	Seed *int     `keras:"seed"`             // nil: the seed that comes with the call
@@ -56,8 +56,8 @@ func (o Orthogonal) Initialize(into kernels.Array, seed uint64) error {
 	return into.SetFloat64s(0, out)
 }
 
-// orthonormalColumns replaces a row-major matrix, at least as long as wide, by the factor Q of its QR decomposition
-// with a positive diagonal of R.
+// orthonormalColumns replaces a row-major matrix, which has at least as many rows as columns, by the factor Q of its QR
+// decomposition with a positive diagonal of R.
 func orthonormalColumns(a []float64, rows, columns int) []float64 {
 	m := blas64.General{Rows: rows, Cols: columns, Stride: columns, Data: a}
 	tau := make([]float64, columns)

@@ -24,7 +24,7 @@ func (r RandomNormal) Initialize(into kernels.Array, seed uint64) error {
 	return normal(into, r.Mean, valueOr(r.Stddev, 0.05), own(r.Seed, seed))
 }
 
-// RandomUniform draws evenly from [MinVal, MaxVal).
+// RandomUniform draws uniformly from [MinVal, MaxVal).
 type RandomUniform struct {
 	MinVal *float64 `keras:"minval,default=-0.05"` // nil is -0.05
 	MaxVal *float64 `keras:"maxval,default=0.05"`  // nil is 0.05
@@ -53,7 +53,7 @@ func (t TruncatedNormal) Initialize(into kernels.Array, seed uint64) error {
 	return truncatedNormal(into, t.Mean, valueOr(t.Stddev, 0.05), own(t.Seed, seed))
 }
 
-// own returns the initializer's seed, or the one of the call.
+// own returns the initializer's seed, or else the seed of the call.
 func own(seed *int, call uint64) uint64 {
 	if seed == nil {
 		return call
@@ -88,16 +88,17 @@ func truncatedNormal(into kernels.Array, mean, stddev float64, seed uint64) erro
 	})
 }
 
-// symmetric maps an integer in [0, 2^53) to (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
+// symmetric maps an integer in [0, 2^53) to (-1, 1). The result is an odd multiple of 2^-53, so it is never 0 or one of
+// the ends.
 func symmetric(n float64) float64 { return float64(int64(n)*2+1-1<<53) * 0x1p-53 }
 
-// drawChunk is how many numbers one goroutine draws at a time: about a millisecond.
+// drawChunk is the number of values that a goroutine draws at a time, which takes about a millisecond.
 const drawChunk = 1 << 16
 
-// drawBlock is how many numbers are converted to the type of the weight at a time. It is even; see drawRange.
+// drawBlock is the number of values that are converted to the type of the weight at a time. It is even; see drawRange.
 const drawBlock = 1 << 10
 
-// draw writes f of integers uniform in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the
+// draw writes f of integers uniform in [0, 2^53). Number i depends only on the seed and i, so goroutines can share the
 // work.
 func draw(into kernels.Array, seed uint64, f func(n float64) float64) error {
 	count := into.Type.Shape.Size()
@@ -133,7 +134,7 @@ func drawInto(into kernels.Array, from, until int, seed uint64, f func(n float64
 	return nil
 }
 
-// drawRange draws the numbers from an even place on, two of each Philox block.
+// drawRange draws the numbers from an even index on, two from each Philox block.
 func drawRange(out []float64, from int, seed uint64, f func(n float64) float64) {
 	key := [2]uint32{uint32(seed), uint32(seed >> 32)}
 	for i := 0; i < len(out); i += 2 {

@@ -29,9 +29,9 @@ const truncation = 0.87962566103423978
 //
 //	truncated_normal    normal with σ = sqrt(Scale/fan) / 0.87962566, cut at ±2σ
 //	untruncated_normal  normal with σ = sqrt(Scale/fan)
-//	uniform             even in [-limit, limit), limit = sqrt(3·Scale/fan)
+//	uniform             uniform in [-limit, limit), limit = sqrt(3·Scale/fan)
 //
-// The package comment says what fan is.
+// The package comment defines fan.
 type VarianceScaling struct {
 	Scale        float64 `keras:"scale,default=1.0"`                     // above 0; 0 is 1
 	Mode         string  `keras:"mode,default=fan_in"`                   // FanIn, FanOut or FanAvg
@@ -111,7 +111,7 @@ func product(shape ir.Shape, axes []int) (float64, error) {
 	return p, nil
 }
 
-// GlorotUniform draws evenly from [-limit, limit), limit = sqrt(6 / (fan_in + fan_out)). Source: Glorot, Bengio,
+// GlorotUniform draws uniformly from [-limit, limit), limit = sqrt(6 / (fan_in + fan_out)). Source: Glorot, Bengio,
 // "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010, equation 16.
 type GlorotUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
@@ -137,7 +137,7 @@ func (g GlorotNormal) Initialize(into kernels.Array, seed uint64) error {
 	return VarianceScaling{1, FanAvg, TruncatedNormalDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(into, seed)
 }
 
-// HeUniform draws evenly from [-limit, limit), limit = sqrt(6 / fan_in). Source: He et al., "Delving Deep into
+// HeUniform draws uniformly from [-limit, limit), limit = sqrt(6 / fan_in). Source: He et al., "Delving Deep into
 // Rectifiers", ICCV 2015.
 type HeUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
@@ -163,8 +163,8 @@ func (h HeNormal) Initialize(into kernels.Array, seed uint64) error {
 	return VarianceScaling{2, FanIn, TruncatedNormalDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(into, seed)
 }
 
-// LecunUniform draws evenly from [-limit, limit), limit = sqrt(3 / fan_in). Source: LeCun et al., "Efficient BackProp",
-// 1998, section 4.6.
+// LecunUniform draws uniformly from [-limit, limit), limit = sqrt(3 / fan_in). Source: LeCun et al., "Efficient
+// BackProp", 1998, section 4.6.
 type LecunUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
 	InputAxes  []int `keras:"input_axes,null"`

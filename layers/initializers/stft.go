@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// STFT makes the kernels of a convolution that is a short-time Fourier transform. A kernel (frame, 1, bins) has in row
-// t and bin f
+// STFT makes the kernels of a convolution that is a short-time Fourier transform. Row t and bin f of a kernel (frame,
+// 1, bins) hold
 //
 //	w[t]·cos(-2π·t·f/n) / s   or   w[t]·sin(-2π·t·f/n) / s,   n = 2·(bins - 1)
 //
@@ -22,7 +22,7 @@ type STFT struct {
 	Window   string `keras:"window,default=hann"`     // "hann", "hamming", ..., see [Window], or "none"; "" is "hann"
 	Scaling  string `keras:"scaling,default=density"` // "density", "spectrum" or "none"; "" is "density"
 	Periodic bool   `keras:"periodic"`                // the window goes on periodically
-	// Weights is a custom window, in place of Window.
+	// Weights is a custom window, used instead of Window.
 	Weights []float64 `keras:"-"`
 }
 
@@ -78,7 +78,7 @@ func (s STFT) Initialize(into kernels.Array, _ uint64) error {
 	return into.SetFloat64s(0, out)
 }
 
-// cosineWindows are the coefficients of windows Σ (-1)^k·a[k]·cos(2πk·i/(n-1)).
+// cosineWindows holds the coefficients of windows Σ (-1)^k·a[k]·cos(2πk·i/(n-1)).
 var cosineWindows = map[string][]float64{
 	"": {0.5, 0.5}, "hann": {0.5, 0.5}, "hanning": {0.5, 0.5}, "hamming": {0.54, 0.46}, "blackman": {0.42, 0.50, 0.08}, "boxcar": {1}, "ones": {1}, "rectangular": {1},
 	"nuttall": {0.3635819, 0.4891775, 0.1365995, 0.0106411}, "blackmanharris": {0.35875, 0.48829, 0.14128, 0.01168},
@@ -86,7 +86,8 @@ var cosineWindows = map[string][]float64{
 }
 
 // Window returns a window of n weights by its name in SciPy: "hann", "hamming", "blackman", "blackmanharris",
-// "nuttall", "flattop", "boxcar", "bartlett" or "cosine"; "" is "hann". A periodic one is the first n of n+1 weights.
+// "nuttall", "flattop", "boxcar", "bartlett" or "cosine"; "" is "hann". A periodic window consists of the first n of
+// n+1 weights.
 func Window(name string, n int, periodic bool) ([]float64, error) {
 	if n < 0 || n > ir.MaxTable {
 		return nil, fmt.Errorf("initializers: a window of %d numbers; expected 0 to %d", n, ir.MaxTable)
@@ -120,7 +121,7 @@ func Window(name string, n int, periodic bool) ([]float64, error) {
 	return out, nil
 }
 
-// MigrateConfig reads what Keras writes as null, and windows given as numbers.
+// MigrateConfig reads null values and windows given as numbers.
 func (s *STFT) MigrateConfig(keys map[string]json.RawMessage) error {
 	for _, key := range []string{"window", "scaling"} {
 		if string(keys[key]) == "null" {
@@ -135,7 +136,7 @@ func (s *STFT) MigrateConfig(keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// AmendConfig writes what Keras writes as null, and windows given as numbers.
+// AmendConfig writes null values and windows given as numbers, as Keras does.
 func (s *STFT) AmendConfig(keys map[string]any) error {
 	for _, key := range []string{"window", "scaling"} {
 		if keys[key] == "none" {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// perArray bounds the elements of each input and weight for which a difference is taken, so that a large kernel takes
-// no minutes.
+// perArray limits the elements of each input and weight for which a difference is computed, so that a large kernel does
+// not take minutes.
 const perArray = 12
 
 // checkGradients compares the gradients of Σ w·y, w being fixed numbers of order 1, with central differences in
@@ -63,7 +63,7 @@ func (c Case) checkGradientsIn(t reporter, o options) {
 	}
 	derived, err := tr.run(inputs, c.Masks, weights)
 	require.NoError(t, err)
-	// The differences need the objective alone.
+	// The differences need only the objective.
 	p := tr.replica.Graph().Program()
 	p.Outputs = p.Outputs[:1]
 	at := func() float64 {

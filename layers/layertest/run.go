@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Case is a layer with what is expected of it.
+// Case is a layer and what is expected of it.
 type Case struct {
 	// New returns a new layer, of the same configuration each time.
 	New func() layers.Layer
@@ -24,9 +24,9 @@ type Case struct {
 	Output []int
 	// Weights counts the variables, Trainable those of them that are trained.
 	Weights, Trainable int
-	// Masks are given with the inputs where the layer is tested with masks; nil: none.
+	// Masks are the masks of the inputs if the layer is tested with masks; nil: none.
 	Masks []opstest.Array
-	// PassesMask: the first result has a mask where the input has one.
+	// PassesMask: the first result has a mask if the input has one.
 	PassesMask bool
 	// Random: results in training are random.
 	Random bool
@@ -36,7 +36,7 @@ type Case struct {
 	FixedBatch bool
 	// NoGradient: the derivative is not that of the function computed (gradients are stopped on purpose), in training.
 	NoGradient bool
-	// NotCast: results are not of the compute type (masks, numbers that are handed on).
+	// NotCast: results do not have the compute type (masks, numbers that are passed on).
 	NotCast bool
 }
 
@@ -47,7 +47,7 @@ type reporter interface {
 	FailNow()
 }
 
-// checks are the promises, by name.
+// checks holds the checks by name.
 var checks = []struct {
 	name  string
 	check func(c Case, t reporter)

@@ -76,8 +76,8 @@ func build(l layers.Layer, inputs, masks []opstest.Array, policy string) error {
 // result adds tensors to what run returns.
 func (tr *trace) result(ts ...*ops.Tensor) { tr.results = append(tr.results, ts...) }
 
-// run evaluates the results. Weights have values that depend on their number and name only, so that two layers of one
-// kind compute alike.
+// run evaluates the results. The values of weights depend only on their number and name, so that two layers of the same
+// kind compute the same.
 func (tr *trace) run(inputs, masks []opstest.Array, weights [][]float64) ([]opstest.Array, error) {
 	p := tr.replica.Graph().Program()
 	if len(p.Outputs) == 0 {
@@ -184,7 +184,7 @@ func (tr *trace) runOn(kind string, inputs, masks []opstest.Array, weights [][]f
 	return arrays, nil
 }
 
-// near compares two arrays within tolerance times the largest number, at least 1; NaN is near nothing.
+// near compares two arrays within tolerance times the largest number, which counts as at least 1. NaN is near nothing.
 func near(t reporter, got, want opstest.Array, tolerance float64, what string, args ...any) {
 	t.Helper()
 	if !ir.Shape(got.Shape).Equal(want.Shape) || got.DType != want.DType {
@@ -203,8 +203,7 @@ func near(t reporter, got, want opstest.Array, tolerance float64, what string, a
 	}
 }
 
-// values returns numbers for the weights: around 1 where a layer divides by them or takes a root, otherwise of both
-// signs.
+// values returns numbers for the weights: around 1 if a layer divides by them or takes a root, otherwise of both signs.
 func values(variables distribute.Variables) [][]float64 {
 	out := make([][]float64, len(variables))
 	for i, v := range variables {
@@ -221,7 +220,7 @@ func values(variables distribute.Variables) [][]float64 {
 	return out
 }
 
-// finite reports whether all numbers are.
+// finite reports whether all numbers are finite.
 func finite(a opstest.Array) bool {
 	for _, x := range a.F {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

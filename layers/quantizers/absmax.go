@@ -13,18 +13,18 @@ import (
 // Quantizer turns floats into integers with one scale for all elements along some axes.
 type Quantizer interface {
 	// Quantize returns integers q and the scale, with x ≈ q/scale. The scale has length 1 on the axes along which it is
-	// shared. Without axes those of the quantizer count.
+	// shared. Without axes, the quantizer's own axes are used.
 	Quantize(x *ops.Tensor, axes ...int) (q, scale *ops.Tensor)
-	// QuantizeArray does so outside of a program, for weights.
+	// QuantizeArray does the same outside a program, for weights.
 	QuantizeArray(x kernels.Array, axes ...int) (q, scale kernels.Array, err error)
 }
 
-// AbsMaxQuantizer maps the largest absolute value along the axes onto the end of the range:
+// AbsMaxQuantizer maps the largest absolute value along the axes to the end of the range:
 //
 //	scale = ValueRange[1] / (max|x| + Epsilon)
 //	q = clip(round(x·scale), ValueRange[0], ValueRange[1])
 //
-// Halves are rounded to even. The zero value is Keras's default. Behaviour of keras.quantizers.AbsMaxQuantizer.
+// Ties are rounded to even. The zero value is Keras's default. Behaviour of keras.quantizers.AbsMaxQuantizer.
 type AbsMaxQuantizer struct {
 	ValueRange  []int   `keras:"value_range,default=[-127,127]"`  // least and greatest q; nil is -127 to 127
 	Epsilon     float64 `keras:"epsilon,default=1e-07"`           // keeps the scale finite; 0 is 1e-7
@@ -32,7 +32,7 @@ type AbsMaxQuantizer struct {
 	Axis        []int   `keras:"axis,omitempty"`                  // along which one scale is shared, where a call names none; nil is the last
 }
 
-// settings are the fields with their defaults.
+// settings holds the fields with their defaults.
 func (q *AbsMaxQuantizer) settings() (low, high, epsilon float64, dtype ir.DType, err error) {
 	low, high, epsilon, dtype = -127, 127, q.Epsilon, ir.Int8
 	if epsilon == 0 {
@@ -142,12 +142,12 @@ func (q *AbsMaxQuantizer) QuantizeArray(x kernels.Array, axes ...int) (quantized
 	return quantized, scale, err
 }
 
-// pieceLength is how many elements of an array are numbers of float64 at a time: all of those of a large matrix would
+// pieceLength is the number of elements that are converted to float64 at a time. Converting a whole large matrix would
 // take a multiple of its memory.
 const pieceLength = 1 << 13
 
-// inPieces calls f for all elements of an array, so many at a time; first is the number of the first one. f may write
-// to them.
+// inPieces calls f for all elements of an array, pieceLength at a time. first is the index of the first one. f may
+// write to them.
 func inPieces(x kernels.Array, f func(first int, values []float64)) {
 	n := x.Len()
 	values := make([]float64, min(pieceLength, n))
@@ -156,7 +156,7 @@ func inPieces(x kernels.Array, f func(first int, values []float64)) {
 	}
 }
 
-// elements fills values with those of an array from first on.
+// elements fills values with the elements of an array from first on.
 func elements(values []float64, x kernels.Array, first int) []float64 {
 	for i := range values {
 		values[i] = x.Element(first + i)
@@ -164,8 +164,8 @@ func elements(values []float64, x kernels.Array, first int) []float64 {
 	return values
 }
 
-// sharedIndex tells for one element of an array after the other which element of another one belongs to it, whose axes
-// are as long or 1.
+// sharedIndex iterates over the elements of an array and gives the index of the corresponding element of another array,
+// whose axes have the same length or length 1.
 type sharedIndex struct {
 	shape, strides, at []int // strides are 0 where the axis is 1
 	index              int
@@ -195,7 +195,7 @@ func (s *sharedIndex) next() int {
 	return index
 }
 
-// rounding returns what arithmetic in a type does to each exact result.
+// rounding returns a function that rounds exact results as arithmetic in a type does.
 func rounding(d ir.DType) func(float64) float64 {
 	switch d {
 	case ir.Float64:

@@ -7,12 +7,12 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Quantize quantizes a matrix w (inputs, outputs). s is what was seen of the inputs. Input i is multiplied by
+// Quantize quantizes a matrix w (inputs, outputs). s holds the statistics of the inputs. Input i is first multiplied by
 //
 //	saliency[i] = m[i]^r / sqrt(max(m^r)·min(m^r)),   m[i] = largest |x[i]|
 //
-// before, with that r of GridPoints + 1 between 0 and 1 that has the least mean of (m[i]·(w[i, j] - what stands for
-// it))².
+// with the r, out of GridPoints + 1 values between 0 and 1, that minimizes the mean of (m[i]·(w[i, j] - its quantized
+// value))².
 func (c *AWQConfig) Quantize(w kernels.Array, s Statistics) (Calibrated, error) {
 	if err := c.Check(); err != nil {
 		return Calibrated{}, err
@@ -66,7 +66,7 @@ type awq struct {
 	outputs [][]float64 // [output][input]
 }
 
-// saliency is what inputs are multiplied by for one exponent.
+// saliency returns the factors of the inputs for one exponent.
 func (a *awq) saliency(magnitudes []float64, exponent float64) []float64 {
 	out := make([]float64, len(magnitudes))
 	for i, m := range magnitudes {
@@ -80,8 +80,8 @@ func (a *awq) saliency(magnitudes []float64, exponent float64) []float64 {
 	return out
 }
 
-// quantize returns numbers and grids of the weights times saliency. A shorter last group beside others counts as if
-// zeros filled it up.
+// quantize returns numbers and grids of the weights times saliency. If there are several groups, a shorter last one
+// counts as if it were filled with zeros.
 func (a *awq) quantize(saliency []float64) ([][]float64, [][]grid) {
 	inputs := len(saliency)
 	numbers, grids := make([][]float64, len(a.outputs)), make([][]grid, len(a.outputs))
@@ -109,7 +109,7 @@ func (a *awq) quantize(saliency []float64) ([][]float64, [][]grid) {
 	return numbers, grids
 }
 
-// loss is the mean of the squared errors, each weighted by the square of what its input may be.
+// loss returns the mean of the squared errors, each weighted by the square of its input's magnitude.
 func (a *awq) loss(magnitudes, saliency []float64) float64 {
 	numbers, grids := a.quantize(saliency)
 	sum := 0.0

@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Statistics is what calibration saw of the inputs x of a layer, as rows of features.
+// Statistics holds what calibration measured of the inputs x of a layer, as rows of features.
 type Statistics struct {
 	Rows       int       // how many
 	Products   []float64 // sum of x[i]·x[j] over rows, (features, features); of GPTQ
 	Magnitudes []float64 // largest |x[i]|, (features); of AWQ
 }
 
-// Calibrated is a matrix (inputs, outputs) in integers q, with a scale and a zero for each group of inputs in each
+// Calibrated is a matrix (inputs, outputs) of integers q, with a scale and a zero for each group of inputs in each
 // output:
 //
 //	w[i, j] ≈ (q[j, i] - zero[j, g])·scale[j, g] / saliency[i],   g = group[i]
@@ -27,7 +27,7 @@ type Calibrated struct {
 	Group    kernels.Array // (inputs), float32
 }
 
-// precise rounds to the type of weights, or to float32 where that has fewer digits.
+// precise rounds to the type of weights, or to float32 if that has fewer digits.
 func precise(d ir.DType) func(float64) float64 {
 	if d == ir.Float64 {
 		return rounding(d)
@@ -35,10 +35,10 @@ func precise(d ir.DType) func(float64) float64 {
 	return rounding(ir.Float32)
 }
 
-// grid is the integers from 0 to most that the weights of one group in one output become.
+// grid maps the weights of one group in one output to integers from 0 to most.
 type grid struct{ scale, zero, most float64 }
 
-// gridOf finds the grid of values that go from least to greatest. round is to the type of the weights.
+// gridOf finds the grid for values from least to greatest. round rounds to the type of the weights.
 func gridOf(least, greatest float64, bits int, symmetric bool, round func(float64) float64) grid {
 	g := grid{most: math.Exp2(float64(bits)) - 1}
 	if symmetric {
@@ -65,17 +65,17 @@ func (g *grid) fit(least, greatest float64, round func(float64) float64) {
 	g.zero = math.RoundToEven(round(-least / g.scale))
 }
 
-// number is the whole number that stands for w.
+// number returns the integer for w.
 func (g grid) number(w float64, round func(float64) float64) float64 {
 	return min(max(math.RoundToEven(round(round(w/g.scale)+g.zero)), 0), g.most)
 }
 
-// value is what an integer stands for.
+// value returns the value of an integer.
 func (g grid) value(q float64, round func(float64) float64) float64 {
 	return round(g.scale * (q - g.zero))
 }
 
-// extremes are the least and the greatest of values.
+// extremes returns the least and the greatest of values.
 func extremes(values []float64) (least, greatest float64) {
 	least, greatest = values[0], values[0]
 	for _, v := range values[1:] {
@@ -111,7 +111,7 @@ func outputsOf(what string, w kernels.Array, rows, features int) ([][]float64, e
 	return out, nil
 }
 
-// calibrated makes arrays of numbers and grids, [output][input] and [output][group].
+// calibrated makes arrays from numbers [output][input] and grids [output][group].
 func calibrated(d ir.DType, numbers [][]float64, grids [][]grid, group []float64) (Calibrated, error) {
 	outputs, inputs, groups := len(numbers), len(group), len(grids[0])
 	var q, scales, zeros []float64

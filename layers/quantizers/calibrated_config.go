@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// GPTQConfig is the mode gptq: weights in few bits, column by column, where the error of each is made up for by those
-// that come after it, as far as the inputs of the layer allow. It takes inputs to calibrate with, see
+// GPTQConfig is the mode gptq: weights are quantized to few bits column by column, and later columns compensate for the
+// error of earlier ones as far as the inputs of the layer allow. It needs inputs to calibrate with; see
 // keras.Model.QuantizeWith. The zero value is Keras's default.
 //
 // Source: Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers", ICLR
-// 2023; behaviour of keras.quantizers.GPTQConfig, which takes the inverse of the whole Hessian for all columns, where
-// the paper takes that of the columns that are left.
+// 2023; behaviour of keras.quantizers.GPTQConfig, which uses the inverse of the whole Hessian for all columns, whereas
+// the paper uses that of the remaining columns.
 type GPTQConfig struct {
 	WeightBits      int      `keras:"weight_bits,default=4"`        // 2, 3, 4 or 8; 0 is 4
 	Samples         int      `keras:"num_samples,default=128"`      // examples to calibrate with, at most; 0 is 128
@@ -24,8 +24,8 @@ type GPTQConfig struct {
 	ActivationOrder bool     `keras:"activation_order"`             // inputs with the largest activations come first
 }
 
-// AWQConfig is the mode awq: weights in four bits after inputs with large activations were given more of the range. It
-// takes inputs to calibrate with, see keras.Model.QuantizeWith. The zero value is Keras's default.
+// AWQConfig is the mode awq: weights are quantized to four bits after inputs with large activations were given more of
+// the range. It needs inputs to calibrate with; see keras.Model.QuantizeWith. The zero value is Keras's default.
 //
 // Source: Lin et al., "AWQ: Activation-aware Weight Quantization for LLM Compression and Acceleration", MLSys 2024;
 // behaviour of keras.quantizers.AWQConfig.
@@ -37,21 +37,21 @@ type AWQConfig struct {
 	GridPoints     int `keras:"num_grid_points,default=20"`  // exponents between 0 and 1 that are tried; 0 is 20
 }
 
-// Calibrator is a configuration that takes inputs to calibrate with: *[GPTQConfig] or *[AWQConfig].
+// Calibrator is a configuration that needs inputs to calibrate with: *[GPTQConfig] or *[AWQConfig].
 type Calibrator interface {
 	Config
 	// Needs says what Statistics must hold: the products of inputs, or their magnitudes.
 	Needs() (products, magnitudes bool)
-	// Examples is the number of examples to calibrate with, and the length of those that are cut out of a text.
+	// Examples returns the number of examples to calibrate with, and their length if they are cut out of a text.
 	Examples() (samples, length int)
-	// DTypePolicy is the mode as policies say it: "gptq/4/128".
+	// DTypePolicy returns the mode as policies write it: "gptq/4/128".
 	DTypePolicy() string
 }
 
 func (*GPTQConfig) Mode() string { return "gptq" }
 func (*AWQConfig) Mode() string  { return "awq" }
 
-// Weights and Activations are nil: the mode has a way of its own.
+// Weights and Activations are nil, because the mode does not use such quantizers.
 func (*GPTQConfig) Weights() Quantizer     { return nil }
 func (*GPTQConfig) Activations() Quantizer { return nil }
 func (*AWQConfig) Weights() Quantizer      { return nil }
@@ -88,7 +88,7 @@ func or(n, otherwise int) int {
 	return n
 }
 
-// Check reports settings that cannot be.
+// Check reports invalid settings.
 func (c *GPTQConfig) Check() error {
 	if bits := or(c.WeightBits, 4); !slices.Contains([]int{2, 3, 4, 8}, bits) {
 		return fmt.Errorf("quantizers: GPTQConfig: WeightBits must be 2, 3, 4 or 8, received %d", bits)
@@ -99,7 +99,7 @@ func (c *GPTQConfig) Check() error {
 	return checkCalibrated("GPTQConfig", c.Samples, c.SequenceLength, c.GroupSize)
 }
 
-// Check reports settings that cannot be.
+// Check reports invalid settings.
 func (c *AWQConfig) Check() error {
 	if bits := or(c.WeightBits, 4); bits != 4 {
 		return fmt.Errorf("quantizers: AWQConfig: WeightBits must be 4, received %d", bits)
@@ -122,19 +122,19 @@ func checkCalibrated(name string, samples, length, group int) error {
 	return nil
 }
 
-// What was calibrated with is not in files, as in Keras.
+// As in Keras, the calibration data is not in files.
 var calibrationKeys = []string{"dataset", "tokenizer", "quantization_layer_structure"}
 
-// MigrateConfig leaves out what calibration took.
+// MigrateConfig drops the keys of the calibration data.
 func (*GPTQConfig) MigrateConfig(keys map[string]json.RawMessage) error { return withoutData(keys) }
 
-// MigrateConfig leaves out what calibration took.
+// MigrateConfig drops the keys of the calibration data.
 func (*AWQConfig) MigrateConfig(keys map[string]json.RawMessage) error { return withoutData(keys) }
 
-// AmendConfig writes the keys of what calibration took, as Keras does.
+// AmendConfig writes the keys of the calibration data, as Keras does.
 func (*GPTQConfig) AmendConfig(keys map[string]any) error { return noData(keys) }
 
-// AmendConfig writes the keys of what calibration took, as Keras does.
+// AmendConfig writes the keys of the calibration data, as Keras does.
 func (*AWQConfig) AmendConfig(keys map[string]any) error { return noData(keys) }
 
 func withoutData(keys map[string]json.RawMessage) error {

@@ -13,7 +13,7 @@ import (
 // Modes are the kinds of quantization by name.
 var modes = []string{"int8", "int4", "float8"}
 
-// calibrated are those of the modes that take data.
+// calibrated holds the configurations of the modes that need data.
 var calibratedModes = map[string]string{"gptq": "GPTQConfig", "awq": "AWQConfig"}
 
 // Config says how a layer or a model is quantized: *[Int8QuantizationConfig], *[Int4QuantizationConfig],
@@ -21,10 +21,10 @@ var calibratedModes = map[string]string{"gptq": "GPTQConfig", "awq": "AWQConfig"
 type Config interface {
 	// Mode is "int8", "int4", "float8", "gptq" or "awq".
 	Mode() string
-	// Weights and Activations are the quantizers; nil for the layer's own for weights, and for none for activations.
+	// Weights and Activations are the quantizers. nil means the layer's own for weights, and none for activations.
 	Weights() Quantizer
 	Activations() Quantizer
-	// Check reports settings that cannot be.
+	// Check reports invalid settings.
 	Check() error
 }
 
@@ -36,13 +36,13 @@ type Int8QuantizationConfig struct {
 	WeightsOnly         bool      `keras:"-"`                    // activations stay floats
 }
 
-// Int4QuantizationConfig is the mode int4: weights in four bits, two in a byte, activations as they are. The zero value
-// is Keras's default.
+// Int4QuantizationConfig is the mode int4: weights in four bits, two in a byte, and activations unchanged. The zero
+// value is Keras's default.
 type Int4QuantizationConfig struct {
 	WeightQuantizer     Quantizer `keras:"weight_quantizer"`     // with BlockSize -1 only; its range is -8 to 7
 	ActivationQuantizer Quantizer `keras:"activation_quantizer"` // with BlockSize -1 only; nil: activations stay floats
-	// BlockSize is the number of inputs that share a scale and a zero in each output. 0 is 128; -1 is one scale for
-	// each output, without zero.
+	// BlockSize is the number of inputs that share a scale and a zero in each output. 0 means 128; -1 means one scale
+	// for each output, without a zero.
 	BlockSize int `keras:"block_size,default=128"`
 }
 
@@ -75,7 +75,7 @@ func (c *Int8QuantizationConfig) Check() error {
 	return checkQuantizers(c.WeightQuantizer, c.ActivationQuantizer)
 }
 
-// Check reports a block size that cannot be, and quantizers beside blocks.
+// Check reports an invalid block size, and quantizers together with blocks.
 func (c *Int4QuantizationConfig) Check() error {
 	if c.BlockSize < -1 {
 		return fmt.Errorf("quantizers: BlockSize must be a positive number, 0 for 128, or -1 for one scale for each output, received %d", c.BlockSize)
@@ -89,7 +89,7 @@ func (c *Int4QuantizationConfig) Check() error {
 	return checkQuantizers(c.WeightQuantizer, c.ActivationQuantizer)
 }
 
-// Block is BlockSize with its default.
+// Block returns BlockSize or its default.
 func (c *Int4QuantizationConfig) Block() int {
 	if c.BlockSize == 0 {
 		return 128
@@ -113,7 +113,7 @@ func checkQuantizers(all ...Quantizer) error {
 	return nil
 }
 
-// MigrateConfig reads an activation quantizer of null, which is none; where the key is missing it is the default.
+// MigrateConfig reads null as no activation quantizer. If the key is missing, it is the default one.
 func (c *Int8QuantizationConfig) MigrateConfig(keys map[string]json.RawMessage) error {
 	raw, found := keys["activation_quantizer"]
 	c.WeightsOnly = found && string(raw) == "null"
@@ -140,8 +140,8 @@ func (c *Int4QuantizationConfig) MigrateConfig(keys map[string]json.RawMessage) 
 	return nil
 }
 
-// Resolve returns the configuration that is meant: one by its mode ("int8", "int4", "float8") with Keras's defaults, or
-// the value itself. It checks it.
+// Resolve returns the configuration that v stands for and checks it: one with Keras's defaults given by its mode
+// ("int8", "int4", "float8"), or the value itself.
 func Resolve(how any) (Config, error) {
 	switch how := how.(type) {
 	case string:
@@ -166,7 +166,7 @@ func Resolve(how any) (Config, error) {
 	return nil, fmt.Errorf("quantizers: received %s; expected the name of a mode (%s) or a configuration such as &quantizers.Int8QuantizationConfig{}", config.Received(how), strings.Join(modes, ", "))
 }
 
-// Get returns the quantizer that is meant: a value, or an AbsMaxQuantizer by its name. nil gives nil.
+// Get returns the quantizer that v stands for: a value, or the name of AbsMaxQuantizer. nil gives nil.
 func Get(quantizer any) (Quantizer, error) {
 	switch q := config.Given(quantizer).(type) {
 	case nil:

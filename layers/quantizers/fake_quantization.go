@@ -5,19 +5,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FakeQuantization rounds numbers to what so many bits can say of the range from a smallest to a largest number, and
-// gives them back as floats: Keras's fake_quant_with_min_max_vars, for training a network for its later quantization.
+// FakeQuantization rounds numbers to the values that NumBits bits can represent in a range from a smallest to a largest
+// number, and returns them as floats: Keras's fake_quant_with_min_max_vars, for training a network for its later
+// quantization.
 //
 // The range is moved a little, so that zero is one of the 2^NumBits (or, narrow, 2^NumBits - 1) equidistant values.
-// Gradients flow to x where it lies within the range, and to the end of the range where x lies at it or beyond, so the
-// range can be trained. Numbers are those of Keras's JAX and torch backends.
+// Gradients flow to x if it is inside the range, and to an end of the range if x is at or beyond it, so the range can
+// be trained. Results equal those of Keras's JAX and torch backends.
 type FakeQuantization struct {
 	NumBits     int  // from 2 to 16; 0 is 8
 	NarrowRange bool // leave the lowest value out
 	Axis        *int // the axis that has a range for each place; nil is one range for all. Negative axes count from the end
 }
 
-// Apply quantizes x (...), with low and high scalars or, with an Axis, vectors of its length.
+// Apply quantizes x (...). low and high are scalars or, with an Axis, vectors of its length.
 func (q FakeQuantization) Apply(x, low, high *ops.Tensor) *ops.Tensor {
 	g := x.Graph()
 	bits := q.NumBits
@@ -54,7 +55,7 @@ func (q FakeQuantization) Apply(x, low, high *ops.Tensor) *ops.Tensor {
 	steps := ops.Floor(ops.Add(ops.Subtract(ops.Multiply(ops.Subtract(inside, first), inverse), middle), half))
 	rounded := ops.Multiply(steps, scale)
 
-	// Nothing is added to the values by what follows, it only lets gradients through.
+	// The following adds nothing to the values; it only passes gradients.
 	none := ops.ZerosLike(wide)
 	through := func(where, v *ops.Tensor) *ops.Tensor {
 		return ops.Where(where, ops.BroadcastTo(ops.Subtract(v, ops.StopGradient(v)), x.Shape()...), none)
@@ -65,7 +66,7 @@ func (q FakeQuantization) Apply(x, low, high *ops.Tensor) *ops.Tensor {
 	return ops.Cast(rounded, x.DType())
 }
 
-// spread brings an end of the range to the rank of x.
+// spread reshapes an end of the range to the rank of x.
 func (q FakeQuantization) spread(x, end *ops.Tensor, name string) *ops.Tensor {
 	if q.Axis == nil {
 		if end.Shape().Size() != 1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Float8 is a format of floats in eight bits: [E4M3] or [E5M2]. Numbers of it are kept in a wider type here.
+// Float8 is a format of floats in eight bits: [E4M3] or [E5M2]. Here its numbers are kept in a wider type.
 type Float8 struct {
 	Mantissa int     // bits of the fraction
 	Least    int     // exponent of the smallest normal number
@@ -20,8 +20,8 @@ var (
 	E5M2 = Float8{Mantissa: 2, Least: -14, Max: 57344} // float8_e5m2
 )
 
-// Round returns the numbers of the format that are nearest to x, halves to even; what is larger than its largest number
-// becomes that.
+// Round returns the numbers of the format that are nearest to x, with ties to even. Larger numbers become the largest
+// number of the format.
 func (f Float8) Round(x *ops.Tensor) *ops.Tensor {
 	const bias, fraction = 127, 23 // of float32
 	wide := ops.Clip(ops.Cast(x, ir.Float32), -f.Max, f.Max)
@@ -44,7 +44,7 @@ func (f Float8) QuantizeAndDequantize(x, scale *ops.Tensor) *ops.Tensor {
 }
 
 // ComputeFloat8Scale returns the scale with which numbers up to amax fill the format: amax/(largest/2^margin), or the
-// present scale where amax is 0 or not finite. Behaviour of keras.quantizers.compute_float8_scale.
+// current scale if amax is 0 or not finite. Behaviour of keras.quantizers.compute_float8_scale.
 func ComputeFloat8Scale(amax, scale *ops.Tensor, largest float64, margin int) *ops.Tensor {
 	inverse := ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), scale)
 	factor := ops.Divide(ops.Divide(ops.Scalar(amax, largest), amax), ops.Scalar(amax, math.Ldexp(1, max(-1024, min(margin, 1023)))))
@@ -53,7 +53,7 @@ func ComputeFloat8Scale(amax, scale *ops.Tensor, largest float64, margin int) *o
 	return ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), factor)
 }
 
-// ComputeFloat8AmaxHistory moves a history of largest absolute values on by one and puts that of x, amax, in front.
+// ComputeFloat8AmaxHistory shifts a history of largest absolute values by one and puts that of x, amax, in front.
 // Behaviour of keras.quantizers.compute_float8_amax_history.
 func ComputeFloat8AmaxHistory(amax, history *ops.Tensor) *ops.Tensor {
 	moved := ops.Roll(history, -1, 0)

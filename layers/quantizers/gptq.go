@@ -16,10 +16,10 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// gptqBlock is how many inputs are quantized before the others get to know of the errors.
+// gptqBlock is the number of inputs that are quantized before their errors are passed on to the other inputs.
 const gptqBlock = 128
 
-// Quantize quantizes a matrix w (inputs, outputs). s is what was seen of the inputs.
+// Quantize quantizes a matrix w (inputs, outputs). s holds the statistics of the inputs.
 func (c *GPTQConfig) Quantize(w kernels.Array, s Statistics) (Calibrated, error) {
 	if err := c.Check(); err != nil {
 		return Calibrated{}, err
@@ -67,7 +67,7 @@ type gptq struct {
 	grids      [][]grid    // [output][group]
 }
 
-// at is the input that is quantized i-th.
+// at returns the input that is quantized i-th.
 func (g *gptq) at(i int) int {
 	if g.order == nil {
 		return i
@@ -75,7 +75,7 @@ func (g *gptq) at(i int) int {
 	return g.order[i]
 }
 
-// invert computes the inverse of the Hessian 2/n·x·xᵀ with more on its diagonal, and returns the diagonal.
+// invert computes the inverse of the Hessian 2/n·x·xᵀ with a damped diagonal, and returns the diagonal.
 func (g *gptq) invert(s Statistics) ([]float64, error) {
 	n := g.inputs
 	h := make([]float64, n*n) // the upper triangle
@@ -99,10 +99,10 @@ func (g *gptq) invert(s Statistics) ([]float64, error) {
 	return diagonal, nil
 }
 
-// worstCondition is the condition number from which on an inverse is noise.
+// worstCondition is the condition number above which an inverse is noise.
 const worstCondition = 1e16
 
-// invertHessian computes the inverse by Cholesky's factors, in the place of the upper triangle h.
+// invertHessian computes the inverse by Cholesky factorization, in place in the upper triangle h.
 func (g *gptq) invertHessian(h []float64) error {
 	n := g.inputs
 	symmetric := blas64.Symmetric{Uplo: blas.Upper, N: n, Data: h, Stride: n}
@@ -149,7 +149,7 @@ func (g *gptq) reorder(diagonal []float64) {
 	}
 }
 
-// quantize goes through the inputs by blocks. Within one, each output is for itself.
+// quantize goes through the inputs in blocks. Within a block, outputs are independent.
 func (g *gptq) quantize() {
 	groups := (g.inputs + g.size - 1) / g.size
 	g.numbers, g.grids = make([][]float64, len(g.outputs)), make([][]grid, len(g.outputs))
@@ -217,7 +217,7 @@ func (g *gptq) block(low, high, from, to int, errors []float64) {
 	}
 }
 
-// eachOf shares n things among processors.
+// eachOf distributes n items over the processors.
 func eachOf(n int, f func(from, to int)) {
 	parts := min(runtime.GOMAXPROCS(0), n)
 	var wait sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Grouped is a matrix in integers with a scale and a zero for each group of rows in each column:
+// Grouped is a matrix of integers with a scale and a zero for each group of rows in each column:
 //
 //	x[i, j] ≈ (q[i, j] - zero[g, j])·scale[g, j],   g = floor(i / block size)
 type Grouped struct {
@@ -18,8 +18,8 @@ type Grouped struct {
 	Zero   kernels.Array // (groups, columns), int8
 }
 
-// QuantizeGrouped quantizes a matrix (rows, columns) to four bits in groups of blockSize rows, the last of which may be
-// shorter; it counts as if zeros filled it up. Behaviour of keras.quantizers.abs_max_quantize_grouped_with_zero_point.
+// QuantizeGrouped quantizes a matrix (rows, columns) to four bits in groups of blockSize rows. A shorter last group
+// counts as if it were filled with zeros. Behaviour of keras.quantizers.abs_max_quantize_grouped_with_zero_point.
 func QuantizeGrouped(x kernels.Array, blockSize int) (Grouped, error) {
 	if len(x.Type.Shape) != 2 || !x.Type.DType.IsFloat() {
 		return Grouped{}, fmt.Errorf("quantizers: QuantizeGrouped: expected a matrix of a float type, received %v", x.Type)
@@ -67,7 +67,7 @@ func QuantizeGrouped(x kernels.Array, blockSize int) (Grouped, error) {
 	return out, nil
 }
 
-// Dequantize returns the matrix that g stands for, in the type of the scale.
+// Dequantize returns the matrix as floats of the scale's type.
 func (g Grouped) Dequantize(blockSize int) (kernels.Array, error) {
 	if len(g.Values.Type.Shape) != 2 || len(g.Scale.Type.Shape) != 2 || !g.Zero.Type.Shape.Equal(g.Scale.Type.Shape) || blockSize < 1 ||
 		(g.Values.Type.Shape[0]+blockSize-1)/blockSize != g.Scale.Type.Shape[0] || g.Values.Type.Shape[1] != g.Scale.Type.Shape[1] { //dim:known of arrays

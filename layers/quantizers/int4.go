@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// PackInt4 puts two neighbours along an axis into one byte: the first into the four low bits, the second into the high
-// ones. x is int8 with values between -8 and 7, or uint8 with values between 0 and 15; of an odd length the last high
-// bits are 0. Behaviour of keras.quantizers.pack_int4.
+// PackInt4 packs two neighbours along an axis into one byte: the first in the four low bits, the second in the high
+// ones. x is int8 with values between -8 and 7, or uint8 with values between 0 and 15; if the length is odd, the last
+// high bits are 0. Behaviour of keras.quantizers.pack_int4.
 func PackInt4(x kernels.Array, axis int) (kernels.Array, error) {
 	axis, err := checkPacking("PackInt4", x.Type, axis)
 	if err != nil {
@@ -32,7 +32,7 @@ func PackInt4(x kernels.Array, axis int) (kernels.Array, error) {
 	return out, nil
 }
 
-// UnpackInt4 is the way back from [PackInt4] to length numbers along the axis.
+// UnpackInt4 is the inverse of [PackInt4], for length numbers along the axis.
 func UnpackInt4(packed kernels.Array, length, axis int) (kernels.Array, error) {
 	axis, err := checkPacking("UnpackInt4", packed.Type, axis)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Regularizer computes a penalty that is added to the loss once a step. Any type with this method may be given to a
+// Regularizer computes a penalty that is added to the loss once per step. Any type with this method can be given to a
 // layer.
 type Regularizer interface {
 	// Penalty returns a scalar of the element type of w.
@@ -61,7 +61,7 @@ func squares(w *ops.Tensor, factor float64) *ops.Tensor {
 	return ops.MultiplyScalar(ops.Sum(ops.Square(w)), factor)
 }
 
-// factor returns the value of a penalty's factor, 0.01 where it is nil.
+// factor returns a penalty's factor, or 0.01 if it is nil.
 func factor(w *ops.Tensor, name string, value *float64) float64 {
 	if value == nil {
 		return 0.01
@@ -78,8 +78,8 @@ const (
 	Columns = "columns"
 )
 
-// OrthogonalRegularizer pushes the rows (or columns) of a matrix to be orthogonal to each other. With the rows v_i
-// divided by their lengths and n their number the penalty is
+// OrthogonalRegularizer pushes the rows (or columns) of a matrix to be orthogonal to each other. With n rows v_i,
+// divided by their lengths, the penalty is
 //
 //	Factor · ½ · Σ_{i≠j} |v_i · v_j| / (n(n-1)/2)
 type OrthogonalRegularizer struct {
