@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// ArrayObject is what Keras writes for an array of NumPy: its numbers as nested lists, with its dtype.
+// ArrayObject returns what Keras writes for a NumPy array: its numbers as nested lists, with its dtype.
 func ArrayObject(dtype string, shape []int, values []float64) map[string]any {
 	return map[string]any{"class_name": "__numpy__", "config": map[string]any{"value": nest(shape, values), "dtype": dtype}}
 }
@@ -24,8 +24,8 @@ func nest(shape []int, values []float64) any {
 	return out
 }
 
-// ReadArray reads what ArrayObject describes, or nested lists alone, which have the dtype "". Where there is neither, a
-// single number say, the shape is nil.
+// ReadArray reads what ArrayObject writes, or plain nested lists, which have the dtype "". For anything else, such as a
+// single number, the shape is nil.
 func ReadArray(raw json.RawMessage) (shape []int, values []float64, dtype string, err error) {
 	if isNull(raw) {
 		return nil, nil, "", nil

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Loose are keys that Keras's base classes write into the configurations of all classes derived from them.
+// Loose lists keys that Keras's base classes write into the configurations of all classes derived from them.
 type Loose map[string]json.RawMessage
 
-// TakeBaseKeys takes such keys out of a configuration where into is of a type of the caller's own that has no field for
-// them: what Python writes of a class of its own holds them whether that class knows of them or not.
+// TakeBaseKeys removes such keys from a configuration if into has a custom type without fields for them. Python writes
+// them for custom classes whether those classes know them or not.
 func TakeBaseKeys(raw json.RawMessage, into any, keys ...string) (rest json.RawMessage, taken Loose) {
 	all := map[string]json.RawMessage{}
 	if Module(into) != "" || json.Unmarshal(raw, &all) != nil {
@@ -39,7 +39,7 @@ func TakeBaseKeys(raw json.RawMessage, into any, keys ...string) (rest json.RawM
 	return rest, taken
 }
 
-// Text is the value of a key as text, "" where there is none or null.
+// Text returns the value of a key as text, or "" if it is missing or null.
 func (l Loose) Text(key string) (text string, err error) {
 	if raw := l[key]; !isNull(raw) {
 		if err = json.Unmarshal(raw, &text); err != nil {
@@ -49,7 +49,7 @@ func (l Loose) Text(key string) (text string, err error) {
 	return text, nil
 }
 
-// Only fails unless the value of a key, where there is one, is one of those that the type has without a field for it.
+// Only fails if a key has a value other than those that the type supports without a field for it.
 func (l Loose) Only(into any, key string, values ...string) error {
 	raw, there := l[key]
 	if !there {

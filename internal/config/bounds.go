@@ -8,10 +8,10 @@ import (
 )
 
 // MaxSize is the largest number, and its negative the smallest, that a field of type int may have: sizes are multiplied
-// with one another, and with lengths of arrays, before anybody can know whether the result fits into memory.
+// with one another, and with lengths of arrays, before it is known whether the result fits into memory.
 const MaxSize = math.MaxInt32
 
-// values are keys of integers that are no sizes, and may be any.
+// values lists keys of integers that are not sizes and can have any value.
 var values = []string{"seed", "vocabulary", "mask_token", "oov_token"}
 
 // CheckBounds refuses a struct with a field of type int, *int, []int or [][]int beyond MaxSize. Seeds and vocabularies

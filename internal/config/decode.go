@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Decode reads a configuration into a struct (into is a pointer to it). Keys that are missing leave their fields alone,
-// so that the zero value means the default; unknown keys are an error, except those in ignore or in the type's
+// Decode reads a configuration into a struct (into is a pointer to it). Missing keys leave their fields unchanged, so
+// that the zero value means the default; unknown keys are an error, except those in ignore or in the type's
 // IgnoredConfig.
 func Decode(raw json.RawMessage, into any, ignore ...string) error {
 	v := reflect.ValueOf(into)
@@ -123,7 +123,7 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 	return assign(raw, into, f.shape)
 }
 
-// unwrap takes the plain value out of the objects that Keras writes for dtype policies, seeds and arrays.
+// unwrap extracts the plain value from the objects that Keras writes for dtype policies, seeds and arrays.
 func unwrap(raw json.RawMessage) json.RawMessage {
 	o, err := ParseObject(raw)
 	if err != nil {
@@ -195,8 +195,8 @@ func (f field) decodeMap(raw json.RawMessage, into reflect.Value) error {
 	return nil
 }
 
-// inOrder refuses layers of one class whose keys are not in alphabetical order: files tell their weights apart by the
-// order, which maps of Go do not have.
+// inOrder refuses layers of the same class whose keys are not in alphabetical order, because files tell their weights
+// apart by that order, and Go maps have none.
 func inOrder(raw json.RawMessage, parts map[string]json.RawMessage) error {
 	last := map[string]string{} // keys, by class
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -303,12 +303,12 @@ func assignInteger(raw json.RawMessage, into reflect.Value) error {
 	if json.Unmarshal(raw, into.Addr().Interface()) == nil {
 		return nil
 	}
-	// Files of older versions have a list of one where a number is meant.
+	// Files of older versions have a list of one element instead of a number.
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil && len(list) == 1 && !isNull(list[0]) {
 		return assignInteger(list[0], into)
 	}
-	// Python writes whole floats as 2.0, and bools where an int is meant.
+	// Python writes whole floats as 2.0, and sometimes bools instead of ints.
 	x, err := parseFloat(raw)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
 		return fmt.Errorf("expected a whole number, received %s", shorten(raw))
@@ -328,7 +328,7 @@ func setInteger(into reflect.Value, n int64) error {
 	return fmt.Errorf("%d does not fit %s", n, A(into.Type().String()))
 }
 
-// parseFloat reads a number; Python's NaN and Infinity come as strings, and its True is 1.
+// parseFloat reads a number; Python's NaN and Infinity are strings here, and its True is 1.
 func parseFloat(raw json.RawMessage) (float64, error) {
 	var x float64
 	if json.Unmarshal(raw, &x) == nil {

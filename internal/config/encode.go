@@ -9,7 +9,7 @@ import (
 )
 
 // Encode returns the configuration of a struct (or a pointer to one), with all keys that Keras writes for it. The
-// result holds only what JSON can: strings, numbers, bools, nil, lists and maps.
+// result holds only JSON values: strings, numbers, bools, nil, lists and maps.
 func Encode(v any) (map[string]any, error) {
 	s := reflect.ValueOf(v)
 	for s.Kind() == reflect.Pointer || s.Kind() == reflect.Interface {
@@ -24,7 +24,7 @@ func Encode(v any) (map[string]any, error) {
 	out := map[string]any{}
 	for _, f := range fieldsOf(s.Type()) {
 		value := s.FieldByIndex(f.index)
-		// Keras fills in a name and the policy of the session where these are missing.
+		// If they are missing, Keras fills in a name and the policy of the session.
 		unset := f.omitEmpty || !f.hasDefault && (f.key == "name" || f.key == "dtype")
 		if unset && value.IsZero() {
 			continue
@@ -95,8 +95,8 @@ func (f field) encodeMap(v reflect.Value) (any, error) {
 	return out, nil
 }
 
-// encodeDefault returns the default of the tag: JSON where it is, otherwise a string, resolved where the key has a
-// kind. Numbers are floats where the field, of type t, holds floats.
+// encodeDefault returns the default of the tag: as JSON if it is JSON, otherwise as a string, resolved if the key has a
+// kind. Numbers are floats if the field, of type t, holds floats.
 func (f field) encodeDefault(t reflect.Type) (any, error) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -120,8 +120,8 @@ func (f field) encodeDefault(t reflect.Type) (any, error) {
 	return f.list(x), nil
 }
 
-// numbers turns the numbers in a JSON value into whole ones where they are written so, and into floats otherwise or
-// where all are.
+// numbers converts the numbers in a JSON value to integers if they are written as such, and to floats otherwise, or if
+// all must be floats.
 func numbers(x any, floats bool) any {
 	switch x := x.(type) {
 	case json.Number:
@@ -173,7 +173,7 @@ func describe(key string, t reflect.Type, v any) (any, error) {
 	return describeValue(value)
 }
 
-// describeValue writes structs as objects and everything else as it is.
+// describeValue writes structs as objects and everything else unchanged.
 func describeValue(v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -191,7 +191,7 @@ func describeValue(v any) (any, error) {
 	return plain(r, false)
 }
 
-// plain turns numbers, strings, bools, pointers to them, lists and maps into what JSON holds.
+// plain converts numbers, strings, bools, pointers to them, lists and maps to JSON values.
 func plain(v reflect.Value, shape bool) (any, error) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Guess returns `did you mean "adam"? ` for a name that is close to one of those known, and "" where none is: at most
-// one wrong, missing, additional or exchanged letter in every four, and one at least. Upper and lower case and
-// underscores count only among names that are equally close without them; then the first wins.
+// Guess returns `did you mean "adam"? ` for a name that is close to a known one, and "" otherwise. Close means at most
+// one wrong, missing, additional or exchanged letter in every four, but one is always allowed. Case and underscores
+// count only among names that are equally close without them; then the first one wins.
 func Guess(name string, known ...[]string) string {
 	best, least, strict := "", max(len(name)/4, 1)+1, 0
 	for _, names := range known {
@@ -25,7 +25,7 @@ func Guess(name string, known ...[]string) string {
 	return fmt.Sprintf("did you mean %q? ", best)
 }
 
-// WithoutNames returns the classes that none of the names stands for.
+// WithoutNames returns the classes for which none of the names stands.
 func WithoutNames(classes []string, names map[string]string) []string {
 	named := map[string]bool{}
 	for _, class := range names {
@@ -36,7 +36,7 @@ func WithoutNames(classes []string, names map[string]string) []string {
 
 func bare(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// distance is the number of letters to change, add, leave out or exchange with their neighbour on the way from a to b
+// distance returns the number of letters to change, add, remove or exchange with their neighbour to get from a to b
 // (Damerau, "A technique for computer detection and correction of spelling errors", CACM 1964).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

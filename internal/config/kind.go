@@ -15,12 +15,12 @@ type Object struct {
 	Config         json.RawMessage `json:"config"`
 	RegisteredName string          `json:"registered_name"`
 
-	// What models say besides.
+	// Further entries of models.
 	Build   json.RawMessage `json:"build_config,omitempty"`
 	Compile json.RawMessage `json:"compile_config,omitempty"`
 }
 
-// FunctionName returns the name in an object that stands for a Python function, and whether it is one.
+// FunctionName returns the name in an object that stands for a Python function, and whether the object is one.
 func (o Object) FunctionName() (string, bool) {
 	if o.ClassName != "function" {
 		return "", false
@@ -32,11 +32,11 @@ func (o Object) FunctionName() (string, bool) {
 	return name, true
 }
 
-// Resolver turns what a configuration holds into a value: a name (string), an [Object], a number (float64), a bool, a
-// list ([]any) or a map (map[string]any). It also accepts what is a value already.
+// Resolver converts what a configuration holds to a value: a name (string), an [Object], a number (float64), a bool, a
+// list ([]any) or a map (map[string]any). It also accepts values.
 type Resolver func(v any) (any, error)
 
-// Describer turns a value into what the configuration holds for it: something JSON can hold.
+// Describer converts a value to what the configuration holds for it: a JSON value.
 type Describer func(v any) (any, error)
 
 type kind struct {
@@ -81,7 +81,7 @@ func kindOf(key string) (kind, bool) {
 	return best, found
 }
 
-// types are the kinds of fields by their types.
+// types holds the kinds of fields by their types.
 var types = struct {
 	sync.RWMutex
 	list []typed
@@ -92,8 +92,8 @@ type typed struct {
 	suffix string
 }
 
-// RegisterType says that fields of an interface, or of pointers that implement it, are of the kind suffix also where
-// their key does not say so, and lists and maps of such too.
+// RegisterType says that fields of an interface type, or of pointers that implement it, are of the kind suffix even if
+// their key does not say so. That includes lists and maps of them.
 func RegisterType(of reflect.Type, suffix string) {
 	types.Lock()
 	defer types.Unlock()
@@ -115,7 +115,7 @@ func kindOfType(t reflect.Type) (kind, bool) {
 	return kind{}, false
 }
 
-// holdsKind reports whether values of a type have a kind by their type.
+// holdsKind reports whether the type of values determines their kind.
 func holdsKind(t reflect.Type) bool {
 	_, ok := kindOfType(t)
 	return ok
@@ -141,7 +141,7 @@ func Resolve(suffix string, v any) (any, error) {
 // Describe returns what a configuration holds for a value of the given kind.
 func Describe(suffix string, v any) (any, error) { return describe(suffix, nil, v) }
 
-// parseAny reads JSON of unknown form: objects with a class name become an Object.
+// parseAny reads arbitrary JSON. Objects with a class name become an Object.
 func parseAny(raw json.RawMessage) (any, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -184,7 +184,7 @@ func ParseObject(raw json.RawMessage) (Object, error) {
 // root is the import path that the project's packages begin with.
 var root = strings.TrimSuffix(reflect.TypeFor[Object]().PkgPath(), "internal/config")
 
-// ClassName returns the class name of a value: its ConfigClassName method's answer, or its Go type name.
+// ClassName returns the class name of a value: the result of its ConfigClassName method, or its Go type name.
 func ClassName(v any) string {
 	if n, ok := v.(interface{ ConfigClassName() string }); ok {
 		return n.ConfigClassName()
@@ -197,7 +197,7 @@ func ClassName(v any) string {
 }
 
 // Module returns the Keras module of a value's type, derived from its package: "keras.layers", "keras.initializers",
-// "keras.optimizers.schedules". It is "" for types from outside the project, and from packages of tests.
+// "keras.optimizers.schedules". It is "" for types from outside the project and from test packages.
 func Module(v any) string {
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer {
@@ -211,8 +211,8 @@ func Module(v any) string {
 	return "keras." + strings.ReplaceAll(path, "/", ".")
 }
 
-// placed is implemented by types whose class Keras has in a module of its own, which is not part of its public
-// interface; Keras writes such classes with their name as the registered one.
+// placed is implemented by types whose class is in a module of Keras that is not part of its public interface. Keras
+// writes such classes with their name as the registered name.
 type placed interface{ Module() string }
 
 // EncodeObject returns the full object for a configured value: module, class name, configuration and registered name.

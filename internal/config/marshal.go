@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Marshal writes what Encode and EncodeObject return as JSON, in the way of Python: a float has a point or an exponent,
-// by which Keras tells it from an integer (it refuses a momentum of 0 where 0.0 is meant), and NaN, Infinity and
-// -Infinity stand bare.
+// Marshal writes what Encode and EncodeObject return as JSON, as Python does. A float has a point or an exponent, by
+// which Keras tells it from an integer (it refuses a momentum of 0 instead of 0.0), and NaN, Infinity and -Infinity are
+// written without quotes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := write(&b, v)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Words are what the messages about a kind say, and the other names of its classes.
+// Words holds the words for a kind in messages, and the other names of its classes.
 type Words struct {
 	Kind     string            // "constraint"
 	Aliases  map[string]string // from the names that Keras accepts besides those of classes to these
@@ -15,8 +15,8 @@ type Words struct {
 	Nil      string            // what to do instead of passing a nil pointer
 }
 
-// Meant returns the value that is meant: one that is of the kind already, or one with default configuration by its
-// name, or the one of a file.
+// Meant returns the value that v stands for: v itself if it is of the kind, a value with default configuration given by
+// its name, or the value of an object in a file.
 func (r *Registry[T]) Meant(given any, w *Words) (T, error) {
 	var none T
 	switch v := given.(type) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// unset are keys of many classes that are null where nobody has set them.
+// unset lists keys of many classes that are null if they are not set.
 var unset = []string{"name", "dtype", "data_format", "bounding_box_format", "lora_rank", "lora_alpha"}
 
 // decodeValue reads the value of a key. In types of this module, an empty list that would mean the default is an error.
@@ -26,8 +26,9 @@ func (f field) decodeValue(raw json.RawMessage, into reflect.Value, ours bool) e
 	return nil
 }
 
-// decodeNull reads null, which is None in Python: the zero value where that means the same. Elsewhere the zero value
-// would be a number, or a default, that nobody wrote. A list of a type from outside of this module may always be nil.
+// decodeNull reads null, which is None in Python, as the zero value if that means the same. Otherwise it is an error,
+// because the zero value would be a number or a default that nobody wrote. A list of a type from outside this module
+// may always be nil.
 func (f field) decodeNull(into reflect.Value, ours bool) error {
 	if f.null || f.hasDefault && f.def == "null" || slices.Contains(unset, f.key) {
 		into.SetZero()
@@ -61,5 +62,5 @@ func (f field) decodeNull(into reflect.Value, ours bool) error {
 	return fmt.Errorf("expected %s, received null", expected(into.Type()))
 }
 
-// unnamed are what Keras takes for None, whatever the default of the class is.
+// unnamed holds what Keras uses for None, whatever the default of the class is.
 var unnamed = map[string]string{"activation": `"linear"`, "initializer": `"glorot_uniform"`}

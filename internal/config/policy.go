@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// quantizedPolicies are the classes of Keras's policies with a mode and the name of another policy, which one string
-// says here: "int4/128_from_float32".
+// quantizedPolicies lists the classes of Keras's policies with a mode and the name of another policy. Here they are a
+// single string: "int4/128_from_float32".
 var quantizedPolicies = map[string]bool{"QuantizedDTypePolicy": true, "QuantizedFloat8DTypePolicy": true, "Int4DTypePolicy": true,
 	"GPTQDTypePolicy": true, "AWQDTypePolicy": true}
 
-// defaultHistory is the amax_history_length that Keras has by itself.
+// defaultHistory is Keras's default amax_history_length.
 const defaultHistory = 1024
 
-// quantizedPolicy turns the object of such a policy into its string; other values stay as they are.
+// quantizedPolicy converts the object of such a policy to its string. Other values are unchanged.
 func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 	o, err := ParseObject(raw)
 	if err != nil || !strings.Contains(o.ClassName, "DTypePolicy") {
@@ -47,7 +47,7 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(c.Mode + "_from_" + c.Source)
 }
 
-// PolicyName returns the name of the policy that a configuration says, whether by its name or as one of Keras's
+// PolicyName returns the name of the policy in a configuration, whether it is given as a name or as one of Keras's
 // objects; "" for none.
 func PolicyName(raw json.RawMessage) string {
 	raw, err := quantizedPolicy(raw)

@@ -47,8 +47,8 @@ func ParsePolicyMap(s string) (*PolicyMap, error) {
 	return m, nil
 }
 
-// policyMap turns Keras's object into the string. Without a default policy Keras writes no names at all: its policies
-// are those of whoever reads the file.
+// policyMap converts Keras's object to the string. Without a default policy Keras writes no names at all, so the
+// policies are those of the reader of the file.
 func policyMap(o Object) (json.RawMessage, error) {
 	var c struct {
 		Default json.RawMessage            `json:"default_policy"`

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// prefixed is an error with the name of a package before it.
+// prefixed is an error preceded by the name of a package.
 type prefixed struct {
 	text string
 	err  error
@@ -14,15 +14,16 @@ func (p *prefixed) Error() string { return p.text }
 // Unwrap returns the error without the prefix.
 func (p *prefixed) Unwrap() error { return p.err }
 
-// Prefixed is err with a prefix that begins with the name of a package: "layers: " or "keras: Save: ". Where err has
-// that name itself, as that of a layer inside another has, it is left out there. No error stays none.
+// Prefixed returns err with a prefix that begins with the name of a package: "layers: " or "keras: Save: ". If err
+// contains that name already, as the error of a layer inside another one does, it is removed there. A nil error stays
+// nil.
 func Prefixed(prefix string, err error) error {
 	room, _, _ := strings.Cut(prefix, ": ")
 	return PrefixedOnce(prefix, err, room+": ")
 }
 
-// PrefixedOnce is Prefixed for what crosses several packages: each of the given parts, "layers: " or "Adapt: ", is left
-// out of err, since the prefix says it all.
+// PrefixedOnce is Prefixed for errors that cross several packages: each of the given parts, "layers: " or "Adapt: ", is
+// removed from err, because the prefix says it already.
 func PrefixedOnce(prefix string, err error, without ...string) error {
 	if err == nil {
 		return nil

@@ -9,15 +9,14 @@ import (
 	"sync"
 )
 
-// DefaultPackage is the package of what is registered without one, as in Keras.
+// DefaultPackage is the package of names that are registered without one, as in Keras.
 const DefaultPackage = "Custom"
 
-// registered are the names, "package>Name", of types that were registered from outside of this module, or with a
-// package.
+// registered holds the names, "package>Name", of types that were registered from outside this module or with a package.
 var registered sync.Map // of reflect.Type to string
 
-// RegisteredName returns the name in files of the type of v where it was registered from outside of this module,
-// "package>Name"; else "".
+// RegisteredName returns the name in files, "package>Name", of the type of v if it was registered from outside this
+// module, and "" otherwise.
 func RegisteredName(v any) string {
 	t := reflect.TypeOf(v)
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -28,8 +27,8 @@ func RegisteredName(v any) string {
 	return s
 }
 
-// FullName is the name of what is registered with at most one package: "package>Name". It panics with the name of the
-// function that registers.
+// FullName returns the name for registering with at most one package: "package>Name". With more packages it panics,
+// naming the function that registers.
 func FullName(function, name string, packageName []string) string {
 	switch {
 	case len(packageName) == 0 || len(packageName) == 1 && packageName[0] == "":
@@ -42,14 +41,14 @@ func FullName(function, name string, packageName []string) string {
 	return packageName[0] + ">" + name
 }
 
-// Registry holds the types of one kind (layers, losses, ...), by their names in files: the class name alone for those
+// Registry holds the types of one kind (layers, losses, ...), by their names in files: the class name alone for types
 // of this module's packages, "package>Name" for others. T is the interface that they implement.
 type Registry[T any] struct {
 	classes classes
 }
 
-// classes is what a Registry does for any kind: a copy for each, and a function for each type that makes one, would
-// weigh 410 kB in every program.
+// classes is the part of a Registry that does not depend on the kind. A copy for each kind, and a function for each
+// type that makes a value, would add 410 kB to every program.
 type classes struct {
 	room   string // the package of the kind, for messages
 	mu     sync.RWMutex
@@ -61,8 +60,8 @@ func NewRegistry[T any](room string) *Registry[T] {
 	return &Registry[T]{classes{room: room, byName: map[string]reflect.Type{}}}
 }
 
-// Register makes the type known to which pointer points, which may be nil; values of the kind are such pointers. It
-// panics when the name is taken.
+// Register registers the type that pointer, which may be nil, points to. Values of the kind are such pointers. It
+// panics if the name is taken.
 func (r *Registry[T]) Register(pointer any, packageName ...string) {
 	r.classes.register(reflect.TypeOf(pointer).Elem(), packageName)
 }
@@ -87,7 +86,8 @@ func (r *classes) register(t reflect.Type, packageName []string) {
 	}
 }
 
-// Find returns what makes a class: by its name in files, or by the class name alone where one package has it.
+// Find returns the function that makes values of a class, by its name in files, or by the class name alone if only one
+// package has it.
 func (r *Registry[T]) Find(name string) (create func() T, ok bool) {
 	t, ok := r.classes.find(name)
 	return func() T { return reflect.New(t).Interface().(T) }, ok
@@ -100,7 +100,7 @@ func (r *classes) find(name string) (reflect.Type, bool) {
 	return r.byName[full], ok
 }
 
-// FindName finds a key of all: name itself, or the one "package>name" where there is only one.
+// FindName finds a key of all: name itself, or "package>name" if there is only one such key.
 func FindName[V any](all map[string]V, name string) (full string, ok bool) {
 	if _, ok := all[name]; ok || strings.Contains(name, ">") {
 		return name, ok

@@ -70,11 +70,11 @@ func collectFields(t reflect.Type, path []int) []field {
 	return out
 }
 
-// Outside reports whether a tag says that its field is no part of the configuration: "-", as in encoding/json, or the
-// option "attribute" behind what Python calls the layers in the field.
+// Outside reports whether a tag says that its field is not part of the configuration: "-", as in encoding/json, or the
+// option "attribute" after Python's name for the layers in the field.
 func Outside(tag string) bool { return tag == "-" || strings.HasSuffix(tag, ",attribute") }
 
-// parseTag panics on a tag that makes no sense: it is part of the program, not input.
+// parseTag panics on an invalid tag, because tags are part of the program, not input.
 func parseTag(name, tag string, index []int) field {
 	tag, def, hasDefault := strings.Cut(tag, ",default=")
 	parts := strings.Split(tag, ",")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Unmarshal is json.Unmarshal whose errors about values of another kind than is expected speak of the file, by its
-// keys, and not of Go's types.
+// Unmarshal is json.Unmarshal, but its errors about unexpected kinds of values speak of the file and its keys instead
+// of Go types.
 func Unmarshal(raw []byte, into any) error {
 	err := json.Unmarshal(raw, into)
 	wrong, ok := err.(*json.UnmarshalTypeError)
@@ -22,7 +22,7 @@ func Unmarshal(raw []byte, into any) error {
 	return fmt.Errorf("%sexpected %s, received %s", place, expected(wrong.Type), found(wrong.Value))
 }
 
-// expected says what a file has for a Go type.
+// expected says what a file holds for a Go type.
 func expected(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -42,7 +42,7 @@ func expected(t reflect.Type) string {
 	return "a whole number"
 }
 
-// found says what the decoder calls a value of a file: "array", or "number 1.5".
+// found returns the decoder's word for a value of a file: "array", or "number 1.5".
 func found(value string) string {
 	switch value {
 	case "array":
@@ -58,8 +58,8 @@ func found(value string) string {
 	return "a " + value
 }
 
-// Received says what a [Resolver] was given, after "received": a value of a file by what the file has, others by their
-// Go type.
+// Received describes what a [Resolver] was given, for use after "received": a value from a file as in the file, other
+// values by their Go type.
 func Received(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -89,7 +89,7 @@ func Received(v any) string {
 	return A(fmt.Sprintf("%T", v))
 }
 
-// IsNil reports whether v is a pointer or a function that is nil, in an interface that is not.
+// IsNil reports whether v is a nil pointer or function in an interface that is not nil.
 func IsNil(v any) bool {
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Pointer, reflect.Func:
@@ -98,7 +98,7 @@ func IsNil(v any) bool {
 	return false
 }
 
-// A is a word after the article that it takes, by its first letter: "a Dense", "an LSTM" is beyond it.
+// A returns a word preceded by its article, chosen by its first letter: "a Dense". It does not get "an LSTM" right.
 func A(word string) string {
 	if word != "" && strings.ContainsRune("AEIOUaeiou", rune(word[0])) && !strings.HasPrefix(word, "Uni") {
 		return "an " + word
@@ -106,12 +106,12 @@ func A(word string) string {
 	return "a " + word
 }
 
-// Form is the type of a function in the words of those who write one: the context of layers is an alias.
+// Form returns the type of a function as its author would write it: the context of layers is an alias.
 func Form(t reflect.Type) string {
 	return strings.ReplaceAll(t.String(), "exec.Context", "layers.Context")
 }
 
-// Given is what a caller gave for a value of a kind: a map with class_name and config, as files have it, is an
+// Given returns what a caller passed for a value of a kind: a map with class_name and config, as in files, becomes an
 // [Object].
 func Given(v any) any {
 	m, _ := v.(map[string]any)

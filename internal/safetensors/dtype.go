@@ -38,8 +38,8 @@ var order = []DType{Bool, F4, F6E2M3, F6E3M2, U8, I8, F8E5M2, F8E4M3, F8E8M0, F8
 var widths = map[DType]int{Bool: 8, F4: 4, F6E2M3: 6, F6E3M2: 6, U8: 8, I8: 8, F8E5M2: 8, F8E4M3: 8, F8E8M0: 8, F8E4M3FNUZ: 8,
 	F8E5M2FNUZ: 8, I16: 16, U16: 16, F16: 16, BF16: 16, I32: 32, U32: 32, F32: 32, C64: 64, F64: 64, I64: 64, U64: 64}
 
-// Bits is the width of one element, 0 for a type that is not of the format.
+// Bits is the width of one element, or 0 for a type that the format does not have.
 func (d DType) Bits() int { return widths[d] }
 
-// rank is the place of the type in the order of files.
+// rank is the position of the type in the order of files.
 func (d DType) rank() int { return slices.Index(order, d) }

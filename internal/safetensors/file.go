@@ -62,7 +62,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// readFull fills b; a ReaderAt may say io.EOF together with the last bytes.
+// readFull fills b. A ReaderAt may return io.EOF together with the last bytes.
 func readFull(r io.ReaderAt, b []byte, at int64) error {
 	n, err := r.ReadAt(b, at)
 	if n == len(b) {
@@ -77,7 +77,7 @@ func readFull(r io.ReaderAt, b []byte, at int64) error {
 // Tensors lists the tensors in the order of their names.
 func (f *File) Tensors() []*Tensor { return slices.Clone(f.list) }
 
-// Metadata gives the texts that the file says about itself; it is nil where there are none.
+// Metadata returns the texts of the file's metadata, or nil if there are none.
 func (f *File) Metadata() map[string]string { return maps.Clone(f.metadata) }
 
 // Tensor gives one tensor, or an error that wraps ErrNotFound.
@@ -97,7 +97,7 @@ func (t *Tensor) DType() DType { return t.dtype }
 // Shape gives the axes; it is empty for a scalar.
 func (t *Tensor) Shape() []int { return slices.Clone(t.shape) }
 
-// Size is the number of bytes that ReadInto fills. The file has so many, so that allocating them is safe.
+// Size is the number of bytes that ReadInto fills. The file is known to hold that many, so allocating them is safe.
 func (t *Tensor) Size() int64 { return int64(t.end - t.begin) }
 
 // ReadInto reads all elements, row-major and little-endian, into dst, which must have Size() bytes.

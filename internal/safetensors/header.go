@@ -24,9 +24,9 @@ const metadataKey = "__metadata__"
 
 // Errors that a caller may want to tell apart, with errors.Is.
 var (
-	// ErrInvalid says that a file is not a safetensors file, or contradicts itself.
+	// ErrInvalid says that a file is not a safetensors file or is inconsistent.
 	ErrInvalid = errors.New("invalid safetensors file")
-	// ErrNotFound says that a file has no tensor of a name.
+	// ErrNotFound says that a file has no tensor with the name.
 	ErrNotFound = errors.New("not found")
 )
 
@@ -43,7 +43,7 @@ func clip(s string) string {
 }
 
 // parser reads the header's JSON token by token: encoding/json by itself takes the last of two equal keys and does not
-// tell "dtype" from "DType".
+// distinguish "dtype" from "DType".
 type parser struct {
 	d        *json.Decoder
 	tensors  map[string]*Tensor
@@ -152,7 +152,7 @@ func (p *parser) readMetadata() error {
 	})
 }
 
-// tensor reads the description of a tensor. Keys that are unknown are passed over.
+// tensor reads the description of a tensor. Unknown keys are skipped.
 func (p *parser) tensor() (*Tensor, error) {
 	t := &Tensor{}
 	seen := map[string]bool{}

@@ -39,7 +39,7 @@ type entry struct {
 	data  Data
 }
 
-// SetMetadata adds a text to what the file says about itself.
+// SetMetadata adds a text to the file's metadata.
 func (w *Writer) SetMetadata(key, text string) error {
 	if !utf8.ValidString(key) || !utf8.ValidString(text) {
 		return fmt.Errorf("safetensors: metadata %q is not UTF-8", clip(key))
@@ -78,7 +78,7 @@ func (w *Writer) Add(name string, d DType, shape []int, data Data) error {
 	return nil
 }
 
-// list gives the tensors in the order of the file: by falling alignment of their type, then by name.
+// list returns the tensors in the order of the file: by decreasing alignment of their type, then by name.
 func (w *Writer) list() []*entry {
 	return slices.SortedFunc(maps.Values(w.tensors), func(a, b *entry) int {
 		if a.dtype != b.dtype {
@@ -180,7 +180,7 @@ func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 	return written, nil
 }
 
-// limited refuses what exceeds the size of a tensor.
+// limited refuses bytes beyond the size of a tensor.
 type limited struct {
 	w    io.Writer
 	left uint64

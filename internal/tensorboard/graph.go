@@ -45,7 +45,7 @@ type GraphNode struct {
 	Text   map[string]string // what else there is to tell
 }
 
-// graphTypes are TensorFlow's numbers of element types.
+// graphTypes holds TensorFlow's numbers of element types.
 var graphTypes = map[string]uint64{
 	"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "int64": 9, "bool": 10,
 	"bfloat16": 14, "uint16": 17, "float16": 19, "uint32": 22, "uint64": 23,
@@ -100,7 +100,7 @@ func shapeMessage(shape []int) []byte {
 	return b
 }
 
-// parseGraph reads a graph as far as Graph writes it, without shapes.
+// parseGraph reads the parts of a graph that Graph writes, without shapes.
 func parseGraph(message []byte) (nodes []GraphNode, err error) {
 	err = fields(message, func(f field) error {
 		if f.number != graphNode {

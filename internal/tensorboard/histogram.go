@@ -5,8 +5,9 @@ import "math"
 const buckets = 30
 
 // Histogram counts numbers in 30 buckets of equal width from the least to the largest, as TensorBoard's histogram
-// summary does: rows (left edge, right edge, count), of which the last includes its right edge. If all are equal, all
-// edges are that number and the last row counts them; without numbers all is zero. NaN and infinities are left out.
+// summary does: rows (left edge, right edge, count), of which the last includes its right edge. If all numbers are
+// equal, all edges are that number and the last row counts them. Without numbers everything is zero. NaN and infinities
+// are left out.
 func Histogram(values []float64) []float64 {
 	low, high, count := math.Inf(1), math.Inf(-1), 0
 	for _, v := range values {

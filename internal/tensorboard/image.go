@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// maxImages is how many pictures of a batch are written, as in TensorBoard.
+// maxImages is the number of pictures of a batch that are written, as in TensorBoard.
 const maxImages = 3
 
 // Images adds gray (channels 1), colour (3) or transparent (4) pictures with values from 0 to 1, in the order (picture,
-// row, column, channel). Of more than three the first three are written.
+// row, column, channel). Only the first three are written.
 func (w *Writer) Images(step int64, tag string, values []float64, height, width, channels int) error {
 	size := height * width * channels
 	v := &Value{Tag: tag, Plugin: "images", Strings: [][]byte{[]byte(strconv.Itoa(width)), []byte(strconv.Itoa(height))}}

@@ -71,7 +71,7 @@ func event(wallTime float64, step int64) []byte {
 	return b
 }
 
-// firstEvent says what the file is.
+// firstEvent is the first event, which identifies the file.
 func firstEvent(wallTime float64) []byte {
 	b := appendBytes(event(wallTime, 0), eventFileVersion, []byte("brain.Event:2"))
 	return appendBytes(b, eventSourceMetadata, appendBytes(nil, sourceWriter, []byte("gokeras")))

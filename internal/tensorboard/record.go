@@ -26,10 +26,10 @@ func appendRecord(to, payload []byte) []byte {
 	return le.AppendUint32(to, masked(payload))
 }
 
-// maxRecord bounds a payload; protocol buffers have no larger messages.
+// maxRecord limits a payload; protocol buffers have no larger messages.
 const maxRecord = 1 << 31
 
-// readRecord returns the next payload, and io.EOF at the end. Memory grows with what is really there.
+// readRecord returns the next payload, and io.EOF at the end. Memory grows only with the data that is actually there.
 func readRecord(r *bufio.Reader) ([]byte, error) {
 	var head [12]byte
 	if n, err := io.ReadFull(r, head[:]); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Writer writes one event file. Its methods are not for several goroutines at once.
+// Writer writes one event file. Its methods must not be called concurrently.
 type Writer struct {
 	file    *os.File
 	buffer  *bufio.Writer
@@ -20,10 +20,10 @@ type Writer struct {
 
 var files atomic.Uint64 // tells apart the files of one process
 
-// flushAfter is how long values may wait for the file.
+// flushAfter is how long values may wait before they are written to the file.
 const flushAfter = 10 * time.Second
 
-// NewWriter makes an event file with a new name in a folder, and the folder where it is missing.
+// NewWriter creates an event file with a new name in a folder, and the folder if it is missing.
 func NewWriter(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (w *Writer) write(message []byte) error {
 	return err
 }
 
-// Write adds a value at a step. What was written appears in the file when ten seconds have passed, or with Flush.
+// Write adds a value at a step. It appears in the file after ten seconds, or with Flush.
 func (w *Writer) Write(step int64, v *Value) error {
 	now := time.Now()
 	if err := w.write(summaryEvent(seconds(now), step, v)); err != nil {
@@ -81,7 +81,7 @@ func (w *Writer) KerasModel(tag string, document []byte) error {
 	return w.Write(0, &Value{Tag: tag, Plugin: "graph_keras_model", Content: []byte("1"), Strings: [][]byte{document}})
 }
 
-// Flush brings what was written to the file.
+// Flush writes pending values to the file.
 func (w *Writer) Flush() error {
 	w.flushed = time.Now()
 	return w.buffer.Flush()

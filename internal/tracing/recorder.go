@@ -1,5 +1,5 @@
 // Package tracing records the events of a run, for pictures of a few training steps. The run's context carries a [Slot]
-// to all code involved; at most one recorder is active in it. Without one, instrumented code only pays for a look at
+// to all code involved; at most one recorder is active in it. Without one, instrumented code pays only for a lookup in
 // the context.
 //
 // The format is Chrome's trace event format ("Trace Event Format", Google, 2016), which chrome://tracing and
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Lanes of a trace: a row in the picture each.
+// The lanes of a trace. Each is a row in the picture.
 const (
 	Loop    = 0 // the training loop
 	Network = 1 // what passes between processes
@@ -32,7 +32,7 @@ const (
 // Replica is the lane of a replica.
 func Replica(id int) int { return first + id }
 
-// Collectives is the lane of what a replica's device exchanges with others while it goes on computing.
+// Collectives is the lane of what a replica's device exchanges with others while it continues to compute.
 func Collectives(id int) int { return beside + id }
 
 // Recorder collects events, up to a limit.
@@ -57,7 +57,7 @@ type event struct {
 	at, length     time.Duration
 }
 
-// Slot is the place of the recorder of one run, which its context carries to all that takes part.
+// Slot holds the recorder of one run. The run's context carries it to all code that takes part.
 type Slot struct{ active atomic.Pointer[Recorder] }
 
 type slotKey struct{}
@@ -77,10 +77,10 @@ func SlotOf(ctx context.Context) *Slot {
 	return s
 }
 
-// recorders counts the active ones in the process. Without any, which is usual, work need not search its context.
+// recorders counts the active recorders in the process. Usually there are none, and code need not search its context.
 var recorders atomic.Int32
 
-// Active returns the recorder to report to in work under the context, or nil.
+// Active returns the recorder to report to under the context, or nil.
 func Active(ctx context.Context) *Recorder {
 	if recorders.Load() == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (s *Slot) Active() *Recorder {
 	return s.active.Load()
 }
 
-// ErrActive is returned by Start where the slot has a recorder already.
+// ErrActive is returned by Start if the slot already has a recorder.
 var ErrActive = errors.New("another trace of this run is being recorded; wait for it to end")
 
 // Start makes a recorder of at most limit events active.
@@ -126,8 +126,8 @@ func (r *Recorder) add(e event) {
 	r.events = append(r.events, e)
 }
 
-// Span records that something took from begin until now. scope, which may be empty, is the layer; bytes is what is
-// moved, or 0. A nil recorder does nothing.
+// Span records that something took from begin until now. scope, which may be empty, is the layer; bytes is the number
+// of bytes moved, or 0. A nil recorder does nothing.
 func (r *Recorder) Span(lane int, category, name, scope string, bytes int64, begin time.Time) {
 	if r == nil {
 		return
@@ -142,7 +142,7 @@ func (r *Recorder) At(lane int, category, name, scope string, bytes int64, begin
 	}
 }
 
-// Pair returns a number that joins the two ends of something that goes on beside the lanes.
+// Pair returns a number that joins the two ends of an asynchronous event.
 func (r *Recorder) Pair() int {
 	if r == nil {
 		return 0
