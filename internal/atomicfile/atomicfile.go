@@ -14,8 +14,8 @@ import (
 )
 
 // Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
-// renames it at the end, so that an error or a crash leaves what was there before. What writers of the same path left
-// that were killed is removed. The file has the permissions that the process gives to new ones (0666 and its mask).
+// renames it at the end, so that an error or a crash leaves the previous file. Leftovers of killed writers of the same
+// path are removed. The file has the permissions that the process gives to new files (0666 and its mask).
 func Write(path string, write func(io.Writer) error) (err error) {
 	sweepFor(path)
 	f, err := create(path)
@@ -56,8 +56,8 @@ func create(path string) (*os.File, error) {
 	}
 }
 
-// Named is an error about a file with the file's path in front of it, unless the error names it already, as those of
-// the system and of [Write] do.
+// Named returns an error about a file preceded by the file's path, unless the error already names it, as those of the
+// system and of [Write] do.
 func Named(path string, err error) error {
 	if p, ok := err.(*fs.PathError); ok && p.Path == path {
 		return fmt.Errorf("%s: %w", path, raised(p.Err))
@@ -70,7 +70,7 @@ func Named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// refused is the error for a file that cannot be begun: it names the file that was asked for, and the folder if that is
+// refused returns the error for a file that cannot be created. It names the requested file, and the folder if that is
 // missing.
 func refused(path string, err error) error {
 	var cause *fs.PathError
@@ -83,7 +83,7 @@ func refused(path string, err error) error {
 	return fmt.Errorf("cannot write %s: %w", path, raised(err))
 }
 
-// RaiseLimit is what to do where a process has no file descriptor left.
+// RaiseLimit says what to do if a process has no file descriptors left.
 const RaiseLimit = "raise the limit of open files (ulimit -n)"
 
 // raised adds to an error of a process without file descriptors what to do.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// claim locks a new file for its writer, and reports whether it is still there: between its making and the lock
-// somebody may have swept it. If the file system knows no locks, nothing is swept either.
+// claim locks a new file for its writer, and reports whether it is still there: another process may have swept it
+// between its creation and the lock. If the file system has no locks, nothing is swept either.
 func claim(f *os.File) bool {
 	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK {
 		return false // it is just being swept

@@ -1,7 +1,7 @@
 // Package harvest runs cases taken from Keras's own tests: saved models with Keras's results.
 //
-// harvest.py runs the tests of an installed Keras under hooks and turns what they call on arrays into small saved
-// models; probes.py adds what those tests do not reach. A case is a folder: model.keras, the inputs in.npz, and what
+// harvest.py runs the tests of an installed Keras under hooks and turns their calls on arrays into small saved models;
+// probes.py adds cases that those tests do not reach. A case is a folder: model.keras, the inputs in.npz, and what
 // Keras computed: out.npz (predict), evaluate.json (evaluate), or history.json and trained.keras (fit), with the
 // targets y.npz and the weights w.npz of examples. case.json says which command it is. A selection is kept in testdata,
 // packed, and the program check runs a whole folder.
@@ -85,7 +85,7 @@ func (c *Case) Check(ctx context.Context) (notes []string, err error) {
 	return nil, fmt.Errorf("command %q: expected predict, evaluate or fit", c.Command)
 }
 
-// refused demands that a file is refused that only Python can run.
+// refused demands that a file that only Python can run is refused.
 func (c *Case) refused() error {
 	if _, err := c.model(keras.WithoutCompile()); err == nil {
 		return fmt.Errorf("a file that only Python can run is taken for a model")

@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// tolerance is what may differ: |got-want| <= rtol·|want| + atol·max|want| + 1e-6.
+// tolerance is the allowed difference: |got-want| <= rtol·|want| + atol·max|want| + 1e-6.
 type tolerance struct{ rtol, atol float64 }
 
-// Two backends of Keras differ from each other by as much.
+// Two backends of Keras differ from each other by the same amount.
 var (
 	predicted     = tolerance{1e-5, 1e-5}
 	halfPrecision = tolerance{2e-2, 1e-2}
@@ -24,7 +24,7 @@ var (
 	trained       = tolerance{5e-5, 2e-5}
 )
 
-// compare says which number differs first; both have equal lengths.
+// compare reports the first number that differs; both have equal lengths.
 func (t tolerance) compare(got, want []float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d numbers instead of %d", len(got), len(want))
@@ -79,7 +79,8 @@ func flatten(v any) []float64 {
 	return nil
 }
 
-// compareWeights compares the weights of two .keras files, name by name. States of random numbers are no weights.
+// compareWeights compares the weights of two .keras files, name by name. States of random generators do not count as
+// weights.
 func compareWeights(got, want []byte) error {
 	g, err := weightsOf(got)
 	if err != nil {

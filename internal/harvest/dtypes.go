@@ -19,8 +19,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TypeCase is a call of a function of keras.ops with operands of some types, and what Keras makes of it; dtypes.py
-// records them.
+// TypeCase is a call of a function of keras.ops with operands of some types, and Keras's result; dtypes.py records
+// them.
 type TypeCase struct {
 	Function  string
 	Arguments []TypeArgument
@@ -76,8 +76,8 @@ func TypeCases(file []byte) ([]*TypeCase, error) {
 // ErrTypeRefused begins the errors of [TypeCase.Check] for calls that are not computed here.
 var ErrTypeRefused = errors.New("refused")
 
-// Verdict is what is wrong: that the case fails, or that it does not though it has an exception. What Keras refuses may
-// be refused or not, and functions that are not known here are no matter.
+// Verdict returns what is wrong: the case fails, or it passes although it has an exception. Calls that Keras refuses
+// may be refused or not, and functions that are unknown here do not count.
 func (c *TypeCase) Verdict(ctx context.Context) error {
 	if _, _, known := layers.OperationSignature(c.Function); !known {
 		return nil
@@ -130,8 +130,8 @@ func (c *TypeCase) Check(ctx context.Context) error {
 	return nil
 }
 
-// resultType is the type of a result as Keras has it where JAX computes in 32 bits, unless operands have 64: dtypes.py
-// makes JAX compute in 64, for those.
+// resultType returns Keras's type of a result when JAX computes in 32 bits, unless operands have 64 bits. For those,
+// dtypes.py makes JAX compute in 64 bits.
 func (c *TypeCase) resultType(i int) string {
 	t := c.Results[i].Type
 	switch {
@@ -145,7 +145,7 @@ func (c *TypeCase) resultType(i int) string {
 	return t
 }
 
-// has says whether an operand has that type.
+// has reports whether an operand has that type.
 func (c *TypeCase) has(name string) bool {
 	for _, a := range c.Arguments {
 		for _, x := range append(a.List, a.TypeArray) {
@@ -157,7 +157,8 @@ func (c *TypeCase) has(name string) bool {
 	return false
 }
 
-// typeTolerances are what results of each type may differ by; integers not at all, beyond the 1e-6 that compare adds.
+// typeTolerances holds the allowed differences for results of each type. Integers have none beyond the 1e-6 that
+// compare adds.
 var typeTolerances = map[string]tolerance{
 	"bfloat16": {8e-3, 8e-3}, "float16": {1e-3, 1e-3}, "float32": {1e-5, 1e-5}, "float64": {1e-10, 1e-10},
 }
@@ -227,7 +228,7 @@ func (c *TypeCase) program() (p *ir.Program, in []kernels.Array, err error) {
 	return g.Program(), in, nil
 }
 
-// pythonValue decodes JSON as Python wrote it: 2 is whole, and 2.0 is not.
+// pythonValue decodes JSON as Python wrote it: 2 is an integer, 2.0 is not.
 func pythonValue(raw json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -28,7 +28,7 @@ import (
 //go:embed testdata/exceptions.txt
 var exceptionsText string
 
-// Exception is a set of cases in which Keras, or the way in which the case was made, is at fault.
+// Exception is a set of cases in which Keras, or the way the case was made, is at fault.
 type Exception struct {
 	Pattern string // of names, for path.Match
 	Drawing string // the Drawing of the one case that is meant; "" for all of that name
@@ -48,7 +48,7 @@ func Exceptions() []Exception {
 	return out
 }
 
-// covers says whether a case of that name is meant; drawing is asked only where it matters.
+// covers reports whether the exception covers a case of that name. It calls drawing only if it matters.
 func (e Exception) covers(name string, drawing func() string) bool {
 	ok, err := path.Match(e.Pattern, name)
 	return ok && err == nil && (e.Drawing == "" || e.Drawing == drawing())
@@ -69,8 +69,8 @@ func (c *Case) Excused() string { return excused(c.Name, c.Drawing) }
 // Excused returns why the case may fail, "" where it must pass.
 func (c *TypeCase) Excused() string { return excused(c.Name(), func() string { return "" }) }
 
-// Drawing tells cases of one name apart: names tell classes, configurations and shapes, and the numbers may be drawn at
-// random. It is a digest of the inputs and of what Keras computed from them.
+// Drawing distinguishes cases with the same name: names contain classes, configurations and shapes, but numbers may be
+// drawn at random. It is a digest of the inputs and of Keras's results.
 func (c *Case) Drawing() string {
 	sum := sha256.New()
 	for _, name := range []string{"in.npz", "out.npz"} {
@@ -171,7 +171,7 @@ func passes(c *Case) bool {
 	return err == nil
 }
 
-// pack writes cases one after the other, like ones together, so that they compress well.
+// pack writes cases one after the other, with similar ones together, so that they compress well.
 func pack(w io.Writer, cases []*Case) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {

@@ -106,7 +106,7 @@ func (w *chunkWalk) add(c chunk) error {
 	return nil
 }
 
-// addAt takes a chunk at a place of the grid. Places outside the shape are what is left of a larger one.
+// addAt takes a chunk at a place of the grid. Places outside the shape are leftovers of a larger shape.
 func (w *chunkWalk) addAt(place []uint64, c chunk) error {
 	number, ok := w.grid.number(place)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 const undefined = ^uint64(0)
 
 // cursor reads little-endian fields one after the other. Reading past the end sets err, after which every field is 0,
-// so that a structure can be read whole and err looked at once.
+// so that a whole structure can be read before err is checked.
 type cursor struct {
 	f    *File
 	b    []byte
@@ -99,14 +99,14 @@ func (c *cursor) address() uint64 {
 // length reads a size in the file's width of lengths.
 func (c *cursor) length() uint64 { return c.uint(c.f.lengthSize) }
 
-// expect reads a signature or a version and fails where it is another.
+// expect reads a signature or a version and fails if it differs.
 func (c *cursor) expect(want string) {
 	if got := c.bytes(len(want)); c.err == nil && string(got) != want {
 		c.err = corrupt("%s: expected the signature %q, found %q", c.what, want, got)
 	}
 }
 
-// version reads a version byte and fails where it is not one of want.
+// version reads a version byte and fails if it is not one of want.
 func (c *cursor) version(want ...uint8) uint8 {
 	got := c.u8()
 	if c.err != nil {

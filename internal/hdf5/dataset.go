@@ -68,7 +68,8 @@ func (d *Dataset) read() error {
 	return d.checkSize()
 }
 
-// saysBfloat16 looks for the attribute dtype="bfloat16" in the header, where it is unless there are more than eight.
+// saysBfloat16 looks for the attribute dtype="bfloat16" in the header, which holds the attributes if there are at most
+// eight.
 func (d *Dataset) saysBfloat16() bool {
 	for _, m := range d.header.messages {
 		if m.kind == messageAttribute && m.flags&flagShared == 0 {
@@ -113,11 +114,11 @@ func (d *Dataset) readFill() error {
 	return c.err
 }
 
-// spareBytes is what a dataset may always declare, however small the file: 16 MiB.
+// spareBytes is the size that a dataset may always declare, however small the file is: 16 MiB.
 const spareBytes = 16 << 20
 
-// limit is how many bytes a dataset may declare: as many as the file has, or 1032 times that where its chunks are
-// compressed, which is the most that deflate packs into one byte.
+// limit returns how many bytes a dataset may declare: as many as the file has, or 1032 times that if its chunks are
+// compressed, because deflate packs at most that many bytes into one.
 func (d *Dataset) limit() uint64 {
 	most := min(d.f.size, math.MaxInt64/1032)
 	for _, f := range d.filters {
@@ -163,8 +164,8 @@ func (d *Dataset) Type() Type { return d.typ }
 // the dataset is opened, so that allocating it is safe.
 func (d *Dataset) Size() int64 { return int64(d.space.count) * int64(d.typ.Size) }
 
-// ReadInto reads all elements, row-major and little-endian, into dst, which must have Size() bytes. Strings of variable
-// length cannot be read so; use Strings.
+// ReadInto reads all elements, row-major and little-endian, into dst, which must have Size() bytes. It cannot read
+// strings of variable length; use Strings.
 func (d *Dataset) ReadInto(dst []byte) error {
 	if int64(len(dst)) != d.Size() {
 		return d.wrap(fmt.Errorf("hdf5: ReadInto got %d bytes, expected %d: shape %v of %s", len(dst), d.Size(), d.space.shape, d.typ))
@@ -229,7 +230,7 @@ func (d *Dataset) raw() ([]byte, error) {
 	return b, d.readRaw(b)
 }
 
-// Float32s reads any numeric or bool dataset as float32, rounded where the type of the file holds more.
+// Float32s reads any numeric or bool dataset as float32, rounded if the type of the file has more precision.
 func (d *Dataset) Float32s() ([]float32, error) {
 	if d.typ.Class == ClassFloat && d.typ.Size == 4 && d.typ.odd == "" && littleEndian {
 		values := make([]float32, d.Len())

@@ -121,8 +121,8 @@ func (f *File) readSuperblock(at uint64) (uint64, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	// A file whose user block was added or removed afterwards still says the old base: what counts is where we found
-	// it.
+	// If a user block was added or removed later, the file still holds the old base. What counts is where the
+	// superblock was found.
 	if base != at && base != 0 {
 		return 0, corrupt("base address %d, but the superblock is at %d", base, at)
 	}
@@ -160,7 +160,7 @@ func (f *File) readInto(b []byte, address uint64, what string) error {
 	return nil
 }
 
-// readFull fills b; a ReaderAt may say io.EOF together with the last bytes.
+// readFull fills b. A ReaderAt may return io.EOF together with the last bytes.
 func readFull(r io.ReaderAt, b []byte, at int64) error {
 	n, err := r.ReadAt(b, at)
 	if n == len(b) {

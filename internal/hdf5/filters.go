@@ -103,7 +103,7 @@ func (d *decoder) decode(b []byte, mask uint32) ([]byte, error) {
 	return b, nil
 }
 
-// most is how long the result of one filter may be: a chunk, and the checksums of filters before it.
+// most is the largest length of a filter's result: a chunk plus the checksums of earlier filters.
 func (d *decoder) most() int { return d.want + 4*len(d.filters) }
 
 // buffer gives the buffer that the next filter may fill.
@@ -136,7 +136,8 @@ func (d *decoder) undoDeflate(b []byte) ([]byte, error) {
 			err = nil
 		}
 	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		// ReadFull says ErrUnexpectedEOF both for an end before the buffer is full and for a torn stream.
+		// ReadFull returns ErrUnexpectedEOF both if the stream ends before the buffer is full and if the stream is
+		// torn.
 		if _, end := d.inflate.Read(make([]byte, 1)); errors.Is(end, io.EOF) {
 			err = nil
 		}

@@ -2,7 +2,7 @@ package hdf5
 
 import "sync"
 
-// globalHeap reads the collections in which data of variable length lies. What it read stays as long as the file, so
+// globalHeap reads the collections that hold data of variable length. What it has read is kept as long as the file, so
 // that no collection is read twice, however many elements refer to it, and elements that refer to the same object share
 // its memory. As collections do not overlap, that is no more than the file.
 type globalHeap struct {

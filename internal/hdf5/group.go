@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// errDatatype marks committed data types, which Walk passes over.
+// errDatatype marks committed data types, which Walk skips.
 var errDatatype = fmt.Errorf("%w: committed data type", ErrUnsupported)
 
 // Group is a folder of an HDF5 file.
@@ -172,8 +172,8 @@ func (g *Group) Dataset(path string) (*Dataset, error) {
 }
 
 // Walk calls visit for every object below g, a group before its members, members in the order of their names, with the
-// path relative to g ("layers/dense/vars/0"). Links are not followed and committed data types passed over; an object
-// with several names is visited at the first of them. A group that contains itself is an error. Walk stops at the first
+// path relative to g ("layers/dense/vars/0"). Links are not followed and committed data types are skipped; an object
+// with several names is visited under the first one. A group that contains itself is an error. Walk stops at the first
 // error and returns it.
 func (g *Group) Walk(visit func(path string, o Object) error) error {
 	w := walker{visit: visit, open: map[uint64]bool{}, done: map[uint64]bool{}}

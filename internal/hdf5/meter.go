@@ -3,8 +3,8 @@ package hdf5
 import "sync"
 
 // meter watches the blocks that make up one structure of the file. In a sound file they are all different and do not
-// overlap, so together they are no larger than the file; a tree with a cycle, or made of blocks that lie over each
-// other to keep a reader busy, breaks that.
+// overlap, so together they are no larger than the file; a tree with a cycle, or with overlapping blocks that are meant
+// to keep a reader busy, violates that.
 type meter struct {
 	what string
 	size uint64 // what there may be: the file's size, less what other structures have

@@ -36,7 +36,7 @@ func (c Class) String() string {
 }
 
 // Type is the type of the elements of a dataset or an attribute. Types compare with ==: a dataset of little-endian
-// float32 has Type() == Float32. BigEndian tells about the file; what is read is little-endian always.
+// float32 has Type() == Float32. BigEndian describes the file; data that is read is always little-endian.
 type Type struct {
 	Class     Class
 	Size      int   // bytes of one element in the file

@@ -13,7 +13,7 @@ type number interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// littleEndian says whether numbers of this machine lie in memory as they do in our files.
+// littleEndian says whether this machine stores numbers in the byte order of our files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // memory gives the bytes of a slice of numbers, in the machine's order.
@@ -34,7 +34,7 @@ func swap(b []byte, size int) {
 	}
 }
 
-// swaps says whether elements of the type have an order of bytes to be changed.
+// swaps says whether the byte order of the type's elements must be changed.
 func (t Type) swaps() bool { return t.BigEndian && t.Class != ClassReference && t.Size > 1 }
 
 // numeric explains why a type holds no numbers, "" if it does.

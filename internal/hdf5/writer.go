@@ -79,7 +79,7 @@ func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 	return c.n, c.pad(int64(i.end))
 }
 
-// counter counts what passes to w.
+// counter counts the bytes that are written to w.
 type counter struct {
 	w io.Writer
 	n int64
@@ -98,7 +98,7 @@ func (c *counter) pad(to int64) error {
 	return err
 }
 
-// limited refuses what exceeds the size of a dataset.
+// limited refuses bytes beyond the size of a dataset.
 type limited struct {
 	w    io.Writer
 	left uint64
@@ -145,7 +145,7 @@ func newGroupWriter(path string) *GroupWriter {
 	return g
 }
 
-// Group gives the group at path (relative to g), which is made, with the groups above it, where it is absent.
+// Group gives the group at path (relative to g), and creates it and the groups above it if they are missing.
 func (g *GroupWriter) Group(path string) (*GroupWriter, error) {
 	at := g
 	for name := range strings.SplitSeq(path, "/") {

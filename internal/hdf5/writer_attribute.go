@@ -128,12 +128,13 @@ func flags(values ...bool) []byte {
 	return b
 }
 
-// legacyLimit is Keras's HDF5_OBJECT_HEADER_LIMIT: beyond so many bytes a list is split.
+// legacyLimit is Keras's HDF5_OBJECT_HEADER_LIMIT: a list with more bytes is split.
 const legacyLimit = 64512
 
 // SetStringList sets an attribute to an array of fixed-length strings as Keras's legacy files have it (layer_names,
-// weight_names): in one attribute, or split evenly into name0, name1, ... where it is longer than 64512 bytes. As NumPy
-// has no type for an empty list of strings, that is an empty array of float64. [StringList] reads it.
+// weight_names): in one attribute, or split evenly into name0, name1, ... if it is longer than 64512 bytes. An empty
+// list becomes an empty array of float64, because NumPy has no type for an empty list of strings. [StringList] reads
+// it.
 func (w *attributeWriter) SetStringList(name string, values []string) error {
 	if len(values) == 0 {
 		return w.SetAttribute(name, []float64{})

@@ -211,7 +211,7 @@ func (i *image) treeLevel(children []child, depth byte) []child {
 	return nodes
 }
 
-// dataset lays out a dataset's header; where its data goes is known later.
+// dataset lays out a dataset's header. The address of its data is known later.
 func (i *image) dataset(d *DatasetWriter) (entry, error) {
 	data := d.data
 	if d.typ.Variable {
@@ -294,7 +294,8 @@ func (i *image) openHeap(size int) {
 	i.heapUsed, i.objects = heapHead, 0
 }
 
-// closeHeap marks what is left of the collection as free: object 0. Less than a head is left as it is.
+// closeHeap marks what is left of the collection as free: object 0. A rest that is smaller than an object's head stays
+// unused.
 func (i *image) closeHeap() {
 	if free := i.heapSize - i.heapUsed; i.heap != 0 && free >= heapHead {
 		i.put64(i.heap+i.heapUsed+8, uint64(free))

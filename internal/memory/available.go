@@ -15,7 +15,7 @@ type room struct {
 
 const smaller = "use smaller batches, fewer examples in a call, or smaller layers"
 
-// heap is what Go's runtime holds, in bytes.
+// heap is the memory that Go's runtime holds, in bytes.
 type heap struct {
 	mapped   int // from the system, without what was given back
 	idle     int // of it, no object lies there
@@ -29,8 +29,8 @@ func readHeap() heap {
 	return heap{mapped: int(s[0].Value.Uint64()) - released, idle: int(s[2].Value.Uint64()), released: released}
 }
 
-// left returns the tightest of the limits: what the garbage collector was told (GOMEMLIMIT), the address space of the
-// process, its control groups, and the machine. Memory that was asked for and not yet written to counts as taken.
+// left returns what is left under the tightest limit: that of the garbage collector (GOMEMLIMIT), the address space of
+// the process, its control groups, and the machine. Memory that was requested but not yet written to counts as used.
 func left() room {
 	h := readHeap()
 	least := room{"64 TiB can be addressed, of which there are", Addressable, smaller}

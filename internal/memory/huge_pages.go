@@ -2,12 +2,12 @@ package memory
 
 import "unsafe"
 
-// HugePage is the size of the pages that large memory should lie in. With pages of 4 KiB, who reads rows here and there
-// in a large table waits for the processor to translate addresses.
+// HugePage is the page size that large allocations should have. With pages of 4 KiB, reading scattered rows of a large
+// table spends its time on translating addresses.
 const HugePage = 2 << 20
 
-// Floats allocates n zeros, in huge pages if they are many and the system has such pages. It is memory of Go's heap
-// like any other.
+// Floats allocates n zeros, in huge pages if they are many and the system has such pages. The memory is part of Go's
+// heap like any other.
 func Floats(n int) []float32 {
 	const unit = HugePage / 4
 	if n < unit {

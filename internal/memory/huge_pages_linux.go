@@ -2,6 +2,6 @@ package memory
 
 import "syscall"
 
-// PreferHugePages asks for huge pages where the memory has not been touched yet. Whoever refuses them changes the speed
-// only.
+// PreferHugePages requests huge pages for memory that has not been touched yet. If the system refuses, only the speed
+// changes.
 func PreferHugePages(b []byte) { _ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) }

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// reserve is what Go's heap may ask for beside an allocation: it grows by 64 MiB at a time.
+// reserve is what Go's heap may request in addition to an allocation: it grows by 64 MiB at a time.
 const reserve = 128 << 20
 
-// system is where the files are that tell of memory; tests have others.
+// system is the root of the system's files about memory; tests use another one.
 type system struct{ proc, groups string }
 
 var linux = system{"/proc", "/sys/fs/cgroup"}
@@ -104,7 +104,7 @@ func (s system) controlGroups() []controlGroup {
 	return all
 }
 
-// left is what processes of the group may still take; files in memory make room where there is need.
+// left returns what processes of the group may still use. Cached files give way if necessary, so they do not count.
 func (g controlGroup) left() (int, bool) {
 	text, err := os.ReadFile(path.Join(g.dir, g.used))
 	used, bad := strconv.Atoi(string(bytes.TrimSpace(text)))
@@ -117,7 +117,7 @@ func (g controlGroup) left() (int, bool) {
 	return g.limit - used + inactive + active, true
 }
 
-// systemRooms lists what the system leaves the process.
+// systemRooms lists the limits of the system and what is left under them.
 func systemRooms(h heap) []room { return linux.rooms(h) }
 
 func (s system) rooms(h heap) (rooms []room) {
@@ -127,7 +127,7 @@ func (s system) rooms(h heap) (rooms []room) {
 		swapped, _ := fieldOf(status, "VmSwap:")
 		promised = max(h.mapped-resident-swapped-int(unwritten.Load()), 0)
 	}
-	// Idle memory of the heap is used first: what it has of pages is room as well.
+	// Idle memory of the heap is used first, so its pages count as room too.
 	if info, err := os.ReadFile(s.proc + "/meminfo"); err == nil {
 		if free, ok := fieldOf(info, "MemAvailable:"); ok {
 			swap, _ := fieldOf(info, "SwapFree:")
@@ -142,8 +142,8 @@ func (s system) rooms(h heap) (rooms []room) {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil && r.Cur < math.MaxInt64 && r.Cur < Addressable {
 		if size, ok := fieldOf(status, "VmSize:"); ok {
-			// Addresses that the heap has and does not use lie in pieces, of unknown sizes: a quarter of them in one
-			// piece is a careful guess.
+			// The unused address space of the heap is in pieces of unknown sizes. A quarter of it in one piece is a
+			// careful guess.
 			fresh := int(r.Cur) - size - reserve
 			rooms = append(rooms, room{"the limit on its address space leaves the process", max(fresh, (h.idle+h.released)/4), smaller + ", or raise the limit (ulimit -v)"})
 		}

@@ -2,7 +2,7 @@
 
 package memory
 
-// Limit is as large as can be: what other systems allow is not asked.
+// Limit returns the largest value, because other systems are not asked for their limits.
 var Limit = func() int { return Addressable }
 
 func systemRooms(heap) []room { return nil }

@@ -9,25 +9,26 @@ import (
 	"sync/atomic"
 )
 
-// Addressable is more than any machine can address, and so the end of what is tried: 64 TiB, or 2 GiB where int has 32
-// bits.
+// Addressable is more than any machine can address, so larger requests are not even tried: 64 TiB, or 2 GiB where int
+// has 32 bits.
 const Addressable = min(1<<46, math.MaxInt)
 
-// Noticed is how many bytes may be asked for in small pieces before somebody looks how much is left, and from how many
-// on it is worth telling what they are for.
+// Noticed is how many bytes may be requested in small pieces before the remaining memory is checked. For requests of at
+// least that size it is worth saying what they are for.
 const Noticed = 64 << 20
 
 var sinceLook, unwritten atomic.Int64
 
-// Unwritten notes n bytes, or -n when they are gone, that were allocated and are seldom or never written to: they take
-// addresses and no pages.
+// Unwritten records n bytes that were allocated but are seldom or never written to, or -n when they are freed. They use
+// addresses but no pages.
 func Unwritten(n int) { unwritten.Add(int64(n)) }
 
 // Check refuses n bytes that the process cannot have besides what it has: more than the machine, its control groups,
 // the limit on its address space or GOMEMLIMIT leave. A larger allocation would end the process. n is of type float64
 // or int, where math.MaxInt says that it does not fit an int.
 //
-// Small pieces are added up, and looked at together. What would not fit is looked at again after a garbage collection.
+// Small requests are added up and checked together. A request that does not fit is checked again after a garbage
+// collection.
 func Check[N int | float64](what string, n N) error { return check(what, float64(n)) }
 
 func check(what string, n float64) error {

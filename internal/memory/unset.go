@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// unsetFrom is the size from which on clearing memory takes longer than the detour around it.
+// unsetFrom is the size above which clearing memory takes longer than avoiding it.
 const unsetFrom = 64 << 10
 
-// Unset returns n bytes of the heap that hold anything, for what is written whole before it is read. The builder of
-// strings is the one way to memory that Go's allocator does not clear first.
+// Unset returns n bytes of the heap with arbitrary contents, for buffers that are completely written before they are
+// read. A strings.Builder is the only way to memory that Go's allocator does not clear first.
 func Unset(n int) []byte {
 	if n < unsetFrom {
 		return make([]byte, n)

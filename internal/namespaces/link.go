@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Link is how packets get from one host to another. The zero value delivers all at once. The way back has a Link of its
-// own.
+// Link says how packets get from one host to another. The zero value delivers all packets immediately. The way back has
+// its own Link.
 type Link struct {
 	Down    bool          // nothing arrives, also of what is under way
 	Delay   time.Duration // of each packet
@@ -20,7 +20,7 @@ type Link struct {
 // Counts are packets of a network.
 type Counts struct{ Delivered, Lost, Reordered, Cut int64 }
 
-// maxQueued bounds the packets under way; more are lost, as in a router.
+// maxQueued limits the packets in flight; more are lost, as in a router.
 const maxQueued = 1 << 14
 
 // maxWait is how long packets wait for a link with a Rate.
@@ -72,7 +72,7 @@ func (w *wire) Pop() any {
 	return last
 }
 
-// take accepts a packet that was sent now.
+// take accepts a packet that is sent now.
 func (w *wire) take(now time.Time, from, to int, data []byte) {
 	l := w.links[from][to]
 	lost, overtakes, jitter := w.rng.Float64() < l.Loss, w.rng.Float64() < l.Reorder, time.Duration(w.rng.Float64()*float64(l.Jitter))

@@ -24,14 +24,14 @@ type Network struct {
 	tasks sync.WaitGroup
 }
 
-// host is a network namespace. A thread of this process lives in it, for as long as the network does, and runs what is
-// to happen there.
+// host is a network namespace. A thread of this process stays in it as long as the network exists, and runs what is to
+// happen there.
 type host struct {
 	device *os.File
 	work   chan func()
 }
 
-// Available reports why networks cannot be made here; nil: they can.
+// Available reports why networks cannot be created here, or nil if they can.
 func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("networks of namespaces need root")
@@ -47,8 +47,8 @@ func Available() error {
 	return nil
 }
 
-// New makes a network of some hosts, at most 250, all of whose links deliver at once. The seed decides which packets
-// are lost and reordered.
+// New makes a network of some hosts, at most 250, all of whose links deliver immediately. The seed decides which
+// packets are lost and reordered.
 func New(hosts int, seed uint64) (*Network, error) {
 	if hosts < 1 || hosts > 250 {
 		return nil, fmt.Errorf("namespaces: a network of %d hosts; expected 1 to 250", hosts)
@@ -82,7 +82,7 @@ func (n *Network) Start(host int, c *exec.Cmd) error {
 	return err
 }
 
-// Do runs a function on a host: sockets that it makes belong there, also when it has returned.
+// Do runs a function on a host: sockets that it creates belong there, even after it has returned.
 func (n *Network) Do(host int, f func() error) error {
 	var err error
 	n.hosts[host].run(func() { err = f() })
@@ -117,7 +117,7 @@ func (n *Network) Pull(host int, down bool) {
 	}
 }
 
-// Part cuts the network in two: those in part, and the others. Without part it is whole again.
+// Part cuts the network in two: those in part, and the others. If part is empty, the network is whole again.
 func (n *Network) Part(part ...int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,18 +19,18 @@ const (
 	kept            = 512 // claims of this process
 )
 
-// claims are sockets for UDP with the numbers of the ports that this process was given. Nothing is ever sent to them:
-// while they are open another call of Free, here or in another process, passes over these ports, even if nobody listens
-// on them at the moment.
+// claims are UDP sockets with the numbers of the ports that this process was given. Nothing is ever sent to them. While
+// they are open, other calls of Free, here or in another process, skip these ports, even if nobody listens on them at
+// the moment.
 var claims struct {
 	sync.Mutex
 	open []net.PacketConn // the oldest first
 }
 
-// Free returns n addresses of the loopback interface that nobody listens on, of consecutive ports. They are not in the
-// range from which the system takes ports for outgoing connections, one of which could have the address at the moment
-// when its process is started again: a port from net.Listen(":0") is. No other call returns them while this process
-// lives, unless this one has asked for hundreds since.
+// Free returns n addresses of the loopback interface that nobody listens on, of consecutive ports. They are outside the
+// range from which the system takes ports for outgoing connections, because such a connection could have the address at
+// the moment when the process of the port is started again; ports from net.Listen(":0") are in that range. No other
+// call returns them while this process lives, unless it has asked for hundreds since.
 func Free(n int) ([]string, error) {
 	from, to := ephemeral()
 	least, most := span(from, to, n)
@@ -83,8 +83,8 @@ func claim(port, n int) (run []net.PacketConn, addresses []string, err error) {
 	return run, addresses, nil
 }
 
-// span is from where n ports are chosen: the preferred range without the ports of outgoing connections, which go from
-// and to these bounds; or what else there is outside of them; or, where they leave nothing, the preferred range.
+// span is the range from which n ports are chosen: the preferred range without the ports of outgoing connections, whose
+// bounds are given; or else another range outside them; or, if nothing is left, the preferred range.
 func span(from, to, n int) (least, most int) {
 	for _, bounds := range [][2]int{{lowest, highest}, {unprivileged, largest}} {
 		below, above := min(from-1, bounds[1])-bounds[0]+1, bounds[1]-max(to+1, bounds[0])+1
@@ -99,7 +99,7 @@ func span(from, to, n int) (least, most int) {
 }
 
 // ephemeral is the range from which the system takes ports for outgoing connections: Linux tells it; elsewhere it is
-// that of the standard, which macOS and Windows keep to.
+// that of the standard, which macOS and Windows follow.
 func ephemeral() (from, to int) {
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
 		if _, err := fmt.Sscan(string(text), &from, &to); err == nil {

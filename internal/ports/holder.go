@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// holder names the process that has a port of this machine, "process 12 (train) listens there", as far as the system
-// tells: Linux does, about processes of the same user.
+// holder names the process that has a port of this machine, "process 12 (train) listens there", if the system tells.
+// Linux does for processes of the same user.
 func holder(address string) string {
 	_, service, err := net.SplitHostPort(address)
 	if err != nil {

@@ -2,7 +2,7 @@ package ports
 
 import "net"
 
-// Loopback reports whether an address, HOST:PORT, can be reached from this machine alone.
+// Loopback reports whether an address, HOST:PORT, can be reached only from this machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -15,8 +15,8 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Neighbours is how many of all addresses are on the host of one of them, that one included: the names of their hosts
-// are equal, or both are of this machine alone.
+// Neighbours returns how many of all addresses are on the host of one of them, including that one: their host names are
+// equal, or both can be reached only from this machine.
 func Neighbours(own string, all []string) (n int) {
 	for _, address := range all {
 		if hostOf(address) == hostOf(own) {

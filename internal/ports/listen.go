@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Patience is how long processes wait for an address that is in use: who had it before may be about to end, as a worker
-// that was killed while its memory is given back.
+// Patience is how long processes wait for an address that is in use: its previous owner may be about to end, like a
+// killed worker whose memory is still being freed.
 const Patience = 5 * time.Second
 
 // Listen opens a TCP address. While another socket has it, it tries again, for patience at most. The error then says
-// for how long, which process has the address where that can be found out, and what to do. It tries again, too, while
-// the name of the host is not known or leads elsewhere, as that of a container does that has just been started again.
+// for how long it tried, which process has the address if that can be found out, and what to do. It also tries again
+// while the host name is unknown or leads elsewhere, as for a container that has just been restarted.
 func Listen(ctx context.Context, address string, patience time.Duration) (net.Listener, error) {
 	pause := 20 * time.Millisecond
 	var config net.ListenConfig

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Variable names the environment variable with which users decide for themselves.
+// Variable is the environment variable with which users choose the number themselves.
 const Variable = "GOMAXPROCS"
 
 var (
@@ -22,18 +22,18 @@ var (
 	// sharers is the largest of them; 0: this process computes alone.
 	sharers atomic.Int32
 
-	// inQuota is how many of them have this process's quota of processors.
+	// inQuota is how many of them share this process's quota of processors.
 	inQuota atomic.Int32
 )
 
 // settled is after how long all processes of a job have been started.
 const settled = 10 * time.Second
 
-// Share says that so many processes, this one among them, compute on this machine all the time. Each then computes with
-// its part of the machine's processors at most: threads that wait for each other's parts of one product take processors
-// from processes that would compute. A process that is bound to fewer, as Slurm does, or whose container may use fewer,
-// keeps these, except that those that run in one container divide its quota. Where the environment variable GOMAXPROCS
-// is set nothing changes. The returned function takes it back.
+// Share says that the given number of processes, including this one, compute on this machine all the time. Each then
+// uses at most its part of the machine's processors, because threads that wait for each other's parts of a product
+// would take processors from processes that could compute. A process that is bound to fewer processors, for example by
+// Slurm or a container's quota, keeps these, except that processes in one container divide its quota. If the
+// environment variable GOMAXPROCS is set, nothing changes. The returned function undoes it.
 func Share(processes int) (restore func()) {
 	if os.Getenv(Variable) != "" {
 		return func() {}
@@ -62,7 +62,7 @@ func Share(processes int) (restore func()) {
 	})
 }
 
-// divide notes with how many this process shares. mu is held.
+// divide records with how many processes this one shares. The caller holds mu.
 func divide() {
 	n := 0
 	if len(claims) > 0 {
@@ -85,7 +85,7 @@ func Count() int {
 	return own
 }
 
-// Machine is how many processors the machine has, also those that this process may not use.
+// Machine is how many processors the machine has, including those that this process may not use.
 func Machine() int { return machine() }
 
 var machine = sync.OnceValue(func() int {

@@ -11,9 +11,9 @@ import (
 // root is the folder of the system's files; tests have another one.
 var root = "/"
 
-// quotaSharers is how many of n processes, this one among them, have one quota of processors, as in a container: of
-// those that it bounds, also in groups below, the ones that run this program, n at most. It is 1 where there is no
-// quota, or one of this process's own.
+// quotaSharers returns how many of n processes, including this one, share a quota of processors, as in a container. It
+// counts the processes under the quota, also in subgroups, that run this program, up to n. It is 1 if there is no
+// quota, or if this process has its own.
 func quotaSharers(n int) int {
 	own, err := os.Readlink(filepath.Join(root, "proc/self/exe"))
 	folder := bounded()
@@ -36,8 +36,8 @@ func quotaSharers(n int) int {
 	return max(min(count, n), 1)
 }
 
-// bounded is the folder of the control group with the least quota among those that this process is in; "": none has
-// one. Inside a container the paths may be those of the host: then the container's group is the root of what is seen.
+// bounded is the folder of the control group with the smallest quota among those of this process; "": none has a quota.
+// Inside a container the paths may be those of the host; then the container's group is the visible root.
 func bounded() string {
 	text, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
