@@ -4,7 +4,7 @@ package callbacks
 type MonitorMode string
 
 const (
-	MonitorAuto MonitorMode = "auto" // goes by the metric
+	MonitorAuto MonitorMode = "auto" // depends on the metric
 	MonitorMin  MonitorMode = "min"
 	MonitorMax  MonitorMode = "max"
 )

@@ -11,7 +11,7 @@ type Padding string
 
 const (
 	Valid  Padding = "valid"  // no padding: windows lie inside the input
-	Same   Padding = "same"   // zeros so that the result has length ceil(length / stride); an odd one goes to the end
+	Same   Padding = "same"   // zeros so that the result has length ceil(length / stride); an extra one goes to the end
 	Causal Padding = "causal" // Conv1D only: zeros before the input, so that no step sees a later one
 )
 

@@ -30,7 +30,7 @@ type ContrastLimitedAdaptiveHistogramEqualization struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
-	ClipLimit         float64           `keras:"clip_limit,default=4"`              // of the histograms, see above; 0 is 4, below 0 is none
+	ClipLimit         float64           `keras:"clip_limit,default=4"`              // of the histograms, see above; 0 means 4, negative means no limit
 	TileGridSize      []int             `keras:"tile_grid_size,default=[8,8]"`      // tiles down and across; nil is {8, 8}
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

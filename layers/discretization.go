@@ -27,7 +27,7 @@ type Discretization struct {
 	DType string `keras:"dtype,plain"` // policy name; "" is the model's
 
 	BinBoundaries []float64  `keras:"bin_boundaries,null"`       // increasing; nil: see Adapt, which writes them here
-	NumBins       int        `keras:"num_bins,null"`             // bins for Adapt; 0 where BinBoundaries are given
+	NumBins       int        `keras:"num_bins,null"`             // bins for Adapt; 0 if BinBoundaries are given
 	Epsilon       float64    `keras:"epsilon,null,default=0.01"` // error of Adapt, as a share of the data; 0 is 0.01
 	OutputMode    OutputMode `keras:"output_mode,default=int"`   // "int", "one_hot", "multi_hot" or "count"; "" is "int"
 }

@@ -32,7 +32,7 @@ type Hashing struct {
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
 	NumBins    int        `keras:"num_bins"`                // required
-	MaskValue  any        `keras:"mask_value"`              // a string, or an int for inputs of numbers; nil is none
+	MaskValue  any        `keras:"mask_value"`              // a string, or an int for inputs of numbers; nil means none
 	Salt       []int      `keras:"salt,null"`               // one or two numbers; nil is FarmHash
 	OutputMode OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
 }

@@ -32,10 +32,10 @@ import (
 // unmoved image.
 type LabelledImages struct {
 	Images    *ops.Tensor // (batch, height, width, channels), channels first by the layer's DataFormat; or one without the batch
-	Boxes     *ops.Tensor // (batch, boxes, 4); nil where there are none
+	Boxes     *ops.Tensor // (batch, boxes, 4); nil if there are none
 	BoxLabels *ops.Tensor // (batch, boxes), or (batch, boxes, classes); given with Boxes
-	Labels    *ops.Tensor // (batch, ...) with up to two axes fewer than the images, as (batch, classes); nil where there are none
-	Masks     *ops.Tensor // (batch, height, width, classes), with axes in the order of the images; nil where there are none
+	Labels    *ops.Tensor // (batch, ...) with up to two axes fewer than the images, such as (batch, classes); nil if there are none
+	Masks     *ops.Tensor // (batch, height, width, classes), with axes in the order of the images; nil if there are none
 }
 
 // Through applies an image layer to all of them.

@@ -13,7 +13,7 @@ import (
 type LoraOptions struct {
 	Alpha        float64 // the change counts Alpha/rank; 0 is the rank, so that it counts once
 	AInitializer any     // of A; nil is "he_uniform"
-	BInitializer any     // of B; nil is "zeros", so that the layer computes at first what it did
+	BInitializer any     // of B; nil is "zeros", so that the layer's results do not change at first
 }
 
 // LoraEnabler is implemented by the layers that have LoRA: Dense, EinsumDense, Embedding, ReversibleEmbedding, Conv1D,

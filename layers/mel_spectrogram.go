@@ -36,7 +36,7 @@ type MelSpectrogram struct {
 	NumMelBins     int      `keras:"num_mel_bins,default=128"`    // 0 is 128
 	MinFreq        *float64 `keras:"min_freq,default=20.0"`       // in Hertz; nil is 20
 	MaxFreq        float64  `keras:"max_freq,null"`               // in Hertz; 0 is half of SamplingRate
-	NoPowerToDB    bool     `keras:"power_to_db,not"`             // leaves powers as they are
+	NoPowerToDB    bool     `keras:"power_to_db,not"`             // returns powers instead of decibels
 	TopDB          *float64 `keras:"top_db,default=80.0"`         // range of the loudness, see above; nil is 80
 	MagExp         *float64 `keras:"mag_exp,default=2.0"`         // 1 is energy, 2 is power; nil is 2
 	MinPower       *float64 `keras:"min_power,default=1e-10"`     // see above; nil is 1e-10

@@ -17,10 +17,10 @@ type RandomColorJitter struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
-	BrightnessFactor  []float64         `keras:"brightness_factor,null,scalar"`     // of RandomBrightness; nil leaves it out
-	ContrastFactor    []float64         `keras:"contrast_factor,null,scalar"`       // of RandomContrast; nil leaves it out
-	SaturationFactor  []float64         `keras:"saturation_factor,null,scalar"`     // of RandomSaturation; nil leaves it out
-	HueFactor         []float64         `keras:"hue_factor,null,scalar"`            // of RandomHue; nil leaves it out
+	BrightnessFactor  []float64         `keras:"brightness_factor,null,scalar"`     // of RandomBrightness; nil omits it
+	ContrastFactor    []float64         `keras:"contrast_factor,null,scalar"`       // of RandomContrast; nil omits it
+	SaturationFactor  []float64         `keras:"saturation_factor,null,scalar"`     // of RandomSaturation; nil omits it
+	HueFactor         []float64         `keras:"hue_factor,null,scalar"`            // of RandomHue; nil omits it
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

@@ -38,10 +38,10 @@ type ReversibleEmbedding struct {
 
 	InputDim      int      `keras:"input_dim"`                  // how many numbers there are; required
 	OutputDim     int      `keras:"output_dim"`                 // length of the vectors; required
-	UntiedWeights bool     `keras:"tie_weights,not"`            // the way back has a matrix of its own
+	UntiedWeights bool     `keras:"tie_weights,not"`            // Reverse has its own matrix
 	MaskZero      bool     `keras:"mask_zero"`                  // number 0 is padding
 	ReverseDType  string   `keras:"reverse_dtype,default=null"` // type that scores are computed in, for example "bfloat16"; "": that of the vectors and of the layer together, float32 in models of a mixed policy
-	LogitSoftCap  *float64 `keras:"logit_soft_cap"`             // s above, positive; nil leaves scores as they are
+	LogitSoftCap  *float64 `keras:"logit_soft_cap"`             // s above, positive; nil leaves scores unchanged
 
 	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // of both matrices; uniform between -0.05 and 0.05
 	EmbeddingsRegularizer any `keras:"embeddings_regularizer"`                       // of embeddings alone

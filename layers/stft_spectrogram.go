@@ -35,10 +35,10 @@ type STFTSpectrogram struct {
 	FrameStep   *int       `keras:"frame_step"`                        // samples between frames; nil is half of FrameLength
 	FFTLength   *int       `keras:"fft_length"`                        // length of the transform; nil is the next power of two
 	Window      string     `keras:"window,default=hann"`               // see initializers.Window, or "none"; "" is "hann"
-	Periodic    bool       `keras:"periodic"`                          // the window goes on periodically
+	Periodic    bool       `keras:"periodic"`                          // the window is periodic
 	Scaling     string     `keras:"scaling,default=density"`           // "density", "spectrum" or "none"; "" is "density"
 	Padding     Padding    `keras:"padding,default=valid"`             // "valid" or "same"; "" is "valid"
-	ExpandDims  bool       `keras:"expand_dims"`                       // frequencies on an axis of their own
+	ExpandDims  bool       `keras:"expand_dims"`                       // frequencies on their own axis
 	DataFormat  DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 
 	real, imag *distribute.Variable

@@ -44,7 +44,7 @@ type TextVectorization struct {
 	MaxTokens            int        `keras:"max_tokens,null"`                                 // size of the vocabulary with special tokens; 0 is no limit
 	Standardize          any        `keras:"standardize,default=lower_and_strip_punctuation"` // see above; a function that files are to hold has a name, see RegisterStandardize
 	Split                any        `keras:"split,default=whitespace"`                        // see above, and RegisterSplit
-	NGrams               []int      `keras:"ngrams,null,scalar"`                              // lengths; one number n stands for 1 ... n, unless a file has it as a list; nil is words alone
+	NGrams               []int      `keras:"ngrams,null,scalar"`                              // lengths; one number n stands for 1 ... n, unless a file has it as a list; nil means single words
 	OutputMode           OutputMode `keras:"output_mode,default=int"`                         // see above; "" is "int"
 	OutputSequenceLength int        `keras:"output_sequence_length,null"`                     // of "int"; 0 is the longest of the batch
 	PadToMaxTokens       bool       `keras:"pad_to_max_tokens"`                               // rows have MaxTokens entries

@@ -29,7 +29,7 @@ type AbsMaxQuantizer struct {
 	ValueRange  []int   `keras:"value_range,default=[-127,127]"`  // least and greatest q; nil is -127 to 127
 	Epsilon     float64 `keras:"epsilon,default=1e-07"`           // keeps the scale finite; 0 is 1e-7
 	OutputDType string  `keras:"output_dtype,plain,default=int8"` // "" is int8
-	Axis        []int   `keras:"axis,omitempty"`                  // along which one scale is shared, where a call names none; nil is the last
+	Axis        []int   `keras:"axis,omitempty"`                  // along which one scale is shared if a call names none; nil is the last axis
 }
 
 // settings holds the fields with their defaults.

@@ -15,7 +15,7 @@ import (
 type FakeQuantization struct {
 	NumBits     int  // from 2 to 16; 0 is 8
 	NarrowRange bool // leave the lowest value out
-	Axis        *int // the axis that has a range for each place; nil is one range for all. Negative axes count from the end
+	Axis        *int // the axis with a range for each index; nil is one range for all. Negative axes count from the end
 }
 
 // Apply quantizes x (...). low and high are scalars or, with an Axis, vectors of its length.
