@@ -61,7 +61,7 @@ type Embedding struct {
 	MaxAge       int    `keras:"max_age,omitempty"`       // rows not updated in this many updates of a dynamic table are evicted; 0: no bound
 	Eviction     string `keras:"eviction,omitempty"`      // which rows are evicted above MaxRows: "least_frequent", those updated least, or "least_recent"; "" is the first
 	DenseUpdates bool   `keras:"dense_updates,omitempty"` // optimizers treat rows without a gradient as in a plain table
-	MemoryBytes  int    `keras:"memory_bytes,omitempty"`  // of a dynamic table; more goes to disk, with package distribute/tables/disk. 0: no bound
+	MemoryBytes  int    `keras:"memory_bytes,omitempty"`  // of a dynamic table; more goes to disk, with package distribute/tables/disk. 0: no limit
 
 	embeddings *distribute.Variable
 	dynamic    dynamic

@@ -17,7 +17,7 @@ const (
 	int8Products // signed and unsigned bytes, as the name says
 )
 
-// instruction is a decoded one.
+// instruction is a decoded instruction.
 type instruction struct {
 	name   string
 	op     operation
@@ -26,8 +26,8 @@ type instruction struct {
 	tile, a, b       int  // numbers of tiles
 	signedA, signedB bool // of int8Products
 
-	// The memory operand is base + index<<scale + displacement; -1 stands for no register, ripBase for the address of
-	// the next instruction.
+	// The memory operand is base + index<<scale + displacement; -1 means no register, and ripBase the address of the
+	// next instruction.
 	base, index  int
 	scale        uint
 	displacement int64
@@ -38,12 +38,12 @@ const (
 	ripBase = -2
 )
 
-// undefined is an instruction that looks like one of AMX but is none.
+// undefined is an instruction that looks like AMX but is not.
 type undefined string
 
 func (u undefined) Error() string { return "#UD: " + string(u) }
 
-// decode reads the instruction that code starts with; ok tells whether it is one of AMX.
+// decode reads the instruction that code starts with; ok reports whether it is an AMX instruction.
 func decode(code []byte) (i instruction, ok bool, err error) {
 	// C4 RXB.mmmmm W.vvvv.L.pp opcode modrm
 	if len(code) < 5 || code[0] != 0xc4 || code[1]&0x1f != 2 {

@@ -31,8 +31,8 @@ func (r *registers) multiply(i instruction) error {
 	return nil
 }
 
-// rowOfBfloat16 forms the sums of the even and of the odd numbers apart, from zero on, with one rounding for each
-// product, and adds the two, and then their sum to what was there.
+// rowOfBfloat16 computes the sums of the even and of the odd numbers separately, starting from zero, with one rounding
+// for each product. It adds the two sums, and then adds the result to the old value.
 func (r *registers) rowOfBfloat16(i instruction, row int, sums *[rowBytes]byte) {
 	half := func(x []byte) float32 { return flush(math.Float32frombits(uint32(x[0])<<16 | uint32(x[1])<<24)) }
 	for n := 0; n < r.width[i.tile]; n += 4 {
@@ -48,7 +48,7 @@ func (r *registers) rowOfBfloat16(i instruction, row int, sums *[rowBytes]byte) 
 	}
 }
 
-// flush makes zeros of denormals.
+// flush replaces denormals by zeros.
 func flush(x float32) float32 {
 	if math.Abs(float64(x)) < 0x1p-126 {
 		return float32(math.Copysign(0, float64(x)))
@@ -60,8 +60,8 @@ func flush(x float32) float32 {
 func multiplyAdd(x, y, sum float32) float32 {
 	product := float64(x) * float64(y) // exact
 	total := product + float64(sum)
-	// What the sum in 64 bits has lost decides where it lies half-way between two numbers of 32 bits: make its last bit
-	// odd then.
+	// If the 64-bit sum is half-way between two 32-bit numbers, the bits that it has lost decide the rounding. Making
+	// its last bit odd accounts for them.
 	other := total - product
 	lost := (product - (total - other)) + (float64(sum) - other)
 	if lost != 0 && !math.IsInf(total, 0) && math.Float64bits(total)&1 == 0 {

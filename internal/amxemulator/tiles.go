@@ -11,12 +11,12 @@ const (
 	rowBytes = 64
 )
 
-// violation is what the manual forbids: the signal is SIGSEGV.
+// violation is an action that the manual forbids; its signal is SIGSEGV.
 type violation string
 
 func (v violation) Error() string { return "#GP: " + string(v) }
 
-// memory is that of the program.
+// memory is the memory of the program.
 type memory interface {
 	read(address uint64, data []byte) error
 	write(address uint64, data []byte) error
@@ -107,7 +107,7 @@ func (r *registers) configure(config [64]byte) error {
 	return nil
 }
 
-// configuration is what STTILECFG stores.
+// configuration returns what STTILECFG stores.
 func (r *registers) configuration() (config [64]byte) {
 	if r.configured {
 		config[0] = 1

@@ -62,14 +62,14 @@ func (m *machine) run(path string, arguments []string) (int, error) {
 			}
 			first = false
 		}
-		// A thread that has been killed meanwhile is no error.
+		// A thread that was killed in the meantime is not an error.
 		if err := syscall.PtraceCont(id, int(m.stopped(id, status))); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return 0, fmt.Errorf("continue thread %d of %s: %w", id, path, err)
 		}
 	}
 }
 
-// stopped handles a thread that stands still and returns the signal that it is to get.
+// stopped handles a stopped thread and returns the signal to deliver to it.
 func (m *machine) stopped(id int, status syscall.WaitStatus) syscall.Signal {
 	t := m.threads[id]
 	started := t == nil
@@ -92,8 +92,8 @@ func (m *machine) stopped(id int, status syscall.WaitStatus) syscall.Signal {
 	}
 }
 
-// emulate executes the instructions of AMX that the thread has before it. It returns the signal that is due: SIGILL if
-// there was none.
+// emulate executes the AMX instructions that the thread is about to run. It returns the signal to deliver, which is
+// SIGILL if there were none.
 func (m *machine) emulate(t *thread) syscall.Signal {
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(t.id, &regs); err != nil {
@@ -149,7 +149,7 @@ func operand(i instruction, r *syscall.PtraceRegs) (address, stride uint64) {
 	return address, stride
 }
 
-// codeAt returns up to 15 bytes of code: what follows may not be mapped.
+// codeAt returns up to 15 bytes of code, because the following bytes may not be mapped.
 func codeAt(id int, address uint64) []byte {
 	code := make([]byte, 15)
 	for _, n := range []int{15, 4096 - int(address%4096)} {

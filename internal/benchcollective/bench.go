@@ -108,7 +108,7 @@ func figures(rounds []*sample) (middle, best, cpu float64) {
 	return median(middles), best, median(cpus)
 }
 
-// compare is a line about our two paths beside the others.
+// compare returns a line that compares our two paths with the others.
 func compare(all []*contestant, samples [][]*sample, n, size int) string {
 	var words []string
 	index := func(name string) int {

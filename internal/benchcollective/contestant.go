@@ -89,8 +89,8 @@ func (r *rank) line() (string, error) {
 	}
 }
 
-// measure reduces count times and returns what rank 0 saw, with the processor time of all ranks and the mean of what
-// they sent.
+// measure reduces count times and returns the measurements of rank 0, with the processor time of all ranks and the mean
+// of the bytes that they sent.
 func (c *contestant) measure(size, count int) (*sample, error) {
 	for _, r := range c.ranks {
 		if _, err := fmt.Fprintln(r.in, size, count); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// stepModels are small models, whose steps are the price of a step more than that of its arithmetic.
+// stepModels are small models, whose steps measure the overhead of a step rather than its arithmetic.
 var stepModels = []string{"dense", "mlp", "lstm"}
 
 // stepPaths are the contestants that train.
@@ -26,7 +26,7 @@ var stepPaths = []string{"shared", "tcp", "tensorflow"}
 // stepBatch is the number of examples of a replica.
 const stepBatch = 16
 
-// stepName is the name of the contestant that trains a model on so many replicas of each worker.
+// stepName returns the name of the contestant that trains a model on the given number of replicas of each worker.
 func stepName(path, model string, replicas int) string {
 	return strings.Join([]string{path, model, strconv.Itoa(replicas)}, ":")
 }

@@ -79,7 +79,8 @@ func work(path string) error {
 	return g.Close()
 }
 
-// profile writes a processor profile of the first worker where BENCH_PROFILE asks for it; the result ends it.
+// profile writes a CPU profile of the first worker if BENCH_PROFILE asks for it. The function that it returns ends the
+// profile.
 func profile(path string) (stop func(), err error) {
 	name := os.Getenv("BENCH_PROFILE")
 	_, task, err := cluster.Resolve(&cluster.TFConfig{})
@@ -130,8 +131,8 @@ func serve(measure func(size, count int) (*sample, error)) error {
 	return in.Err()
 }
 
-// rawWork is the floor: what a ring has to move, 2(n-1)/n of the tensor to the right and as much from the left, over
-// bare TCP connections. Nothing is added, and there is no protocol.
+// rawWork is the lower bound: it moves what a ring must move, 2(n-1)/n of the tensor to the right and as much from the
+// left, over bare TCP connections, without additions or a protocol.
 func rawWork(spec *cluster.Spec, task cluster.Task) error {
 	members, err := cluster.Members(spec)
 	if err != nil {
@@ -185,7 +186,7 @@ func dial(address string) (net.Conn, error) {
 	}
 }
 
-// exchange sends out to the right and fills in from the left, both at once where the sockets may not hold all.
+// exchange sends out to the right and fills in from the left, both at once if the sockets may not hold all.
 func exchange(right, left net.Conn, out, in []byte) error {
 	if len(out) <= 64<<10 {
 		if _, err := right.Write(out); err != nil {

@@ -78,7 +78,7 @@ func lists(n int) []argument {
 	return []argument{{Tensors: []tensor{rows(n / 2), rows(n / 2)}, List: true}}
 }
 
-// special are the calls of functions that need other arguments than matrices of floats for all that they require.
+// special holds calls of functions whose required arguments are not all matrices of floats.
 var special = map[string]shape{
 	"bitwise_and": both(whole), "bitwise_or": both(whole), "bitwise_xor": both(whole), "bitwise_invert": on(whole), "bitwise_not": on(whole),
 	"bitwise_left_shift": both(whole), "bitwise_right_shift": both(whole), "left_shift": both(whole), "right_shift": both(whole),
@@ -168,7 +168,7 @@ func segments(n int) []argument {
 	return []argument{one(rows(n)), one(tensor{"int32", []int{n / 256}, 0, 64}), value(64)}
 }
 
-// leftOut are functions without a row, and why.
+// leftOut lists functions without a row, and the reasons.
 var leftOut = map[string]string{
 	"convert_to_tensor": "computes nothing", "array": "computes nothing", "stop_gradient": "computes nothing", "copy": "computes nothing",
 	"linspace": "makes a few numbers of two", "meshgrid": "is broadcast_to", "vander": "is a table of powers for a vector",
@@ -298,7 +298,7 @@ func traffic(p *ir.Program) int {
 	return max(n, 1)
 }
 
-// drawnElements is how many elements of an operand are drawn; those of larger ones repeat.
+// drawnElements is the number of elements of an operand that are drawn; larger operands repeat them.
 const drawnElements = 1 << 20
 
 // fill draws the elements of an operand.

@@ -7,7 +7,7 @@ import (
 )
 
 // clock is the processor time of this process: other processes on the machine do not add to it, as they do to the time
-// of day, which counts where several threads work.
+// of day, which is used if several threads work.
 func clock() time.Duration {
 	if threads > 1 {
 		return time.Since(start)

@@ -29,8 +29,8 @@ const (
 	leastCopies = 0.75
 )
 
-// manyCalls is the number of calls from which on those in the middle tell how much longer than recorded everything
-// takes at the moment, and most is what that explains.
+// manyCalls is the number of calls from which on the median tells how much slower than recorded everything currently
+// is. most is the largest slowdown that this explains.
 const (
 	manyCalls = 100
 	most      = 2
@@ -59,7 +59,7 @@ func (t *timing) bar(slower float64) float64 {
 	return times * max(slower*t.before, leastCopies)
 }
 
-// measure times the call again; the least of all that was measured counts.
+// measure times the call again; the smallest of all measured times counts.
 func (t *timing) measure(rounds int) error {
 	copies, err := copiesOf(t.call, rounds, t.gradients)
 	if err == nil {
@@ -137,7 +137,7 @@ func timeAll(only *regexp.Regexp, rounds int) (timings []*timing, err error) {
 	return timings, nil
 }
 
-// slowerThanRecorded is how many times as long as recorded the calls in the middle take.
+// slowerThanRecorded returns how many times as long as recorded the median call takes.
 func slowerThanRecorded(timings []*timing) float64 {
 	var quotients []float64
 	for _, t := range timings {
@@ -184,6 +184,6 @@ func copiesOf(b benchmark, rounds int, gradients bool) (float64, error) {
 		d, _ = shortest(func() error { copy(to, from); return nil })
 		plain = min(plain, d)
 	}
-	// Small programs take some microseconds whatever they compute.
+	// Small programs take a few microseconds whatever they compute.
 	return ours / (plain + 2e-6), nil
 }

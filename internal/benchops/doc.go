@@ -17,6 +17,6 @@
 //	go run ./internal/benchops -random 500        # random calls, of types, shapes and axes without a row, against copies; the slowest first
 //	go run ./internal/benchops -random 500 -python PYTHON -jax    # functions and layers beside PyTorch and JAX
 //
-// A run with peers takes an hour; what -rows names can be written to by several, one after the other, with other -only,
-// -sizes and -dtype.
+// A run with peers takes an hour. Several runs with different -only, -sizes and -dtype can write to the same -rows
+// file, one after the other.
 package main

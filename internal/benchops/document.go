@@ -76,7 +76,7 @@ func sizeIndex(name string) int {
 	return slices.IndexFunc(sizes, func(s sizeClass) bool { return s.name == name })
 }
 
-// writeRow writes a line of what was measured of one operation at one size.
+// writeRow writes a line with the measurements of one operation at one size.
 func writeRow(b *strings.Builder, rows []row) {
 	var ratios, times [2]string
 	for _, r := range rows {
@@ -94,7 +94,7 @@ func writeRow(b *strings.Builder, rows []row) {
 	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", rows[0].Name, rows[0].Size, ratios[0], ratios[1], times[0], times[1])
 }
 
-// summaries says for each size how the ratios are distributed, and names what is furthest behind.
+// summaries describes the distribution of the ratios for each size, and names the operations that are furthest behind.
 func summaries(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| size | | rows | behind (below 1) | below 0.5 | a tenth below | median |\n|---|---|---|---|---|---|---|\n")
@@ -155,7 +155,7 @@ func processor() string {
 	return name
 }
 
-// machine describes the processor and what else it does.
+// machine describes the processor and its other load.
 func machine() string {
 	load := ""
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Calls of every family of the random calls with operands of one type, of each form that takes a way of its own.
+// Calls of every family of the random calls with operands of one type, in each form that has its own code path.
 
 // forms are shapes of about n elements: rows, short last axes, few columns, and an axis before others.
 var forms = []func(n int) []int{
