@@ -73,7 +73,7 @@ func (k kernel) maxima(sums [][]Vector, arg func(int) Memory, runC Memory, mask 
 	}
 }
 
-// waitingBytes is the memory for what the pairs of the first line gave.
+// waitingBytes is the memory for the results of the first line's pairs.
 func (k kernel) waitingBytes() int {
 	if !k.inLines() {
 		return 0
@@ -135,7 +135,7 @@ func (k kernel) storePairs(sums [][]Vector, arg func(int) Memory, runC, waiting 
 	})
 }
 
-// eachPair visits the maxima of the pairs of a line, with their place among those that wait.
+// eachPair visits the maxima of the pairs of a line, with their position among the waiting ones.
 func (k kernel) eachPair(sums [][]Vector, waiting Memory, visit func(at Memory, m Vector, window, i int)) {
 	for w := range k.windows {
 		for i := range k.vectors {

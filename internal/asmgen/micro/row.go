@@ -120,13 +120,13 @@ func emitRowProducts() {
 	}
 }
 
-// text begins a function with the given parameters; it returns what loads them.
+// text begins a function with the given parameters; it returns a function that loads a parameter.
 func text(wide bool, name, parameters string) func(name string) Scalar {
 	begin(wide, name, strings.Trim(parameters, "()"))
 	return func(name string) Scalar { return Parameter(name) }
 }
 
-// masks loads the lanes of an incomplete vector and returns what loads such a vector and what stores it.
+// masks loads the lanes of an incomplete vector and returns functions that load and store such a vector.
 func (k kernel) masks(mask, table Scalar) (load func(m Memory, v Vector), store func(v Vector, m Memory)) {
 	if k.wide {
 		bits := MaskBits(mask)

@@ -40,7 +40,7 @@ const (
 
 const groupedReLU = 1
 
-// indexBytes is from the indices of one input to those of the next.
+// indexBytes is the distance from the indices of one input to those of the next.
 const indexBytes = 64
 
 // grouped is a function for tiles of a number of pixels.

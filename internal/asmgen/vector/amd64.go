@@ -336,7 +336,7 @@ func (l *amd64) storeLowBytes(v, to operand.Op) {
 	b.VMOVQ(first(v), to)
 }
 
-// control lowers what is about numbers and the order of things.
+// control lowers operations on scalars and control flow.
 func (l *amd64) control(i *instruction, ops []operand.Op, label operand.LabelRef) bool {
 	b := l.b
 	switch i.op {

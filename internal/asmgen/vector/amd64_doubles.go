@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// maskDoubles lowers what makes or uses masks of floats of 64 bits where that is another instruction than for those of
+// maskDoubles lowers operations that make or use masks of 64-bit floats if they need another instruction than those of
 // 32 bits.
 func (l *amd64) maskDoubles(i *instruction, ops []operand.Op) bool {
 	b := l.b

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mask lowers what makes or uses masks: registers of their own for AVX-512, vectors of all ones and zeros for AVX2.
+// mask lowers operations that make or use masks: mask registers for AVX-512, vectors of all ones and zeros for AVX2.
 func (l *amd64) mask(i *instruction, ops []operand.Op) bool {
 	b := l.b
 	if l.double && l.maskDoubles(i, ops) {
@@ -110,7 +110,7 @@ func (l *amd64) mask(i *instruction, ops []operand.Op) bool {
 	return true
 }
 
-// where moves the elements that a mask means.
+// where moves the elements that a mask selects.
 func (l *amd64) where(o op, ops []operand.Op) {
 	b := l.b
 	switch load := o == opLoadWhere; {

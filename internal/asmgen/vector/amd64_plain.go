@@ -72,7 +72,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opPrefetch:           func(b *build.Context, ops ...operand.Op) { b.PREFETCHT1(ops[0]) },
 }
 
-// plainFloat64 are those that are another instruction for floats of 64 bits.
+// plainFloat64 holds the operations that use another instruction for 64-bit floats.
 var plainFloat64 = map[op]func(b *build.Context, ops ...operand.Op){
 	opLoad:         (*build.Context).VMOVUPD,
 	opStore:        (*build.Context).VMOVUPD,

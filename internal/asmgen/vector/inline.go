@@ -15,7 +15,7 @@ type Inline struct {
 	f      *function
 }
 
-// BeginInline starts a function of so many vectors.
+// BeginInline starts a function with the given number of vectors.
 func BeginInline(name string, operands int) *Inline {
 	f := &function{machine: AVX512, name: name}
 	program.current = f
@@ -164,7 +164,7 @@ func (w *inliner) slot(r *register) int {
 	return s
 }
 
-// source returns what an operand is in the table: a slot, one of the function's operands, or a constant.
+// source returns the form of an operand in the table: a slot, one of the function's operands, or a constant.
 func (w *inliner) source(o Operand) (text string, constant bool) {
 	switch o := o.(type) {
 	case Memory:

@@ -30,10 +30,10 @@ func MaxInt(dst, a Vector, b Operand) { record(opMaxInt, dst, a, b) }
 // MinInt is the smaller one of integers with a sign.
 func MinInt(dst, a Vector, b Operand) { record(opMinInt, dst, a, b) }
 
-// AndInt is And for what integer instructions made.
+// AndInt is And for results of integer instructions.
 func AndInt(dst, a Vector, b Operand) { record(opAndInt, dst, a, b) }
 
-// OrInt is Or for what integer instructions made.
+// OrInt is Or for results of integer instructions.
 func OrInt(dst, a Vector, b Operand) { record(opOrInt, dst, a, b) }
 
 // ZeroInt is Zero for integer instructions.
@@ -83,7 +83,7 @@ func ShiftRightBy(dst, a Vector, b Operand) { record(opShiftRightBy, dst, a, b) 
 // ShiftRightSignedBy shifts the sign in, as many times as b says.
 func ShiftRightSignedBy(dst, a Vector, b Operand) { record(opShiftRightSignedBy, dst, a, b) }
 
-// Conversions of what lies in memory.
+// Conversions of values in memory.
 
 // WidenBytes makes integers of bytes without a sign.
 func WidenBytes(dst Vector, from Memory) { record(opWidenBytes, dst, from) }
@@ -98,7 +98,7 @@ func StoreLowWords(to Memory, v Vector) { record(opStoreLowWords, to, v) }
 // destroys v. For amd64.
 func StoreLowBytes(to Memory, v Vector) { record(opStoreLowBytes, to, v) }
 
-// WidenFloats makes floats of 64 bits of ones of 32, where those are the elements.
+// WidenFloats converts 32-bit floats to 64-bit ones if those are the elements.
 func WidenFloats(dst Vector, from Memory) { record(opWidenFloats, dst, from) }
 
 // StoreFloats rounds floats of 64 bits to ones of 32. It destroys v.

@@ -137,7 +137,7 @@ func MaskTable(from Memory) Mask {
 // SetWhere sets all bits of the elements where the mask is set.
 func SetWhere(v Vector, k Mask) { record(opSetWhere, v, k) }
 
-// LoadWhere loads the elements where the mask is set, and 0 elsewhere; what is not meant is not read.
+// LoadWhere loads the elements where the mask is set, and 0 elsewhere; masked elements are not read.
 func LoadWhere(dst Vector, k Mask, from Memory) { record(opLoadWhere, dst, k, from) }
 
 // StoreWhere stores the elements of v where the mask is set.

@@ -122,7 +122,7 @@ func (n *neon) pair(o Operand) [2]V {
 	return [2]V{d, d + 1}
 }
 
-// spare is a register for what lives within an instruction.
+// spare is a register for temporaries within an instruction.
 func (n *neon) spare() V { return n.scratch[len(n.scratch)-1] }
 
 // halves is how many registers a vector takes.

@@ -15,7 +15,7 @@ const (
 	cmeq  = 0x6ea08c00
 )
 
-// masked writes what makes or uses masks, which are vectors of all ones and zeros.
+// masked writes operations that make or use masks, which are vectors of all ones and zeros.
 func (n *neon) masked(i *instruction) bool {
 	k, a := Float32s, i.operands
 	switch i.op {

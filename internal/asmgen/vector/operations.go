@@ -5,7 +5,7 @@ package vector
 // Load sets dst from memory, or from another vector.
 func Load(dst Vector, from Operand) { record(opLoad, dst, from) }
 
-// Store puts v, of whatever length, into memory.
+// Store stores v, of any length, in memory.
 func Store(to Memory, v Vector) { record(opStore, to, v) }
 
 // Copy sets dst to v.
@@ -36,8 +36,8 @@ func Permute(dst Vector, v Operand, order int) { recordNumber(opPermute, order, 
 // the table is a constant and the index is of bytes.
 func Lookup(dst, index Vector, table Operand) { record(opLookup, dst, index, table) }
 
-// LookupTwo sets the elements of dst to those that index says: of dst as it was, and behind those of the table. AVX-512
-// alone has it.
+// LookupTwo sets the elements of dst to those that index says: of the old dst, followed by those of the table. Only
+// AVX-512 has it.
 func LookupTwo(dst, index Vector, table Operand) { record(opLookupTwo, dst, index, table) }
 
 // LookupBytes is LookupTwo of bytes, which AVX512_VBMI has.
@@ -105,7 +105,7 @@ const (
 // Round sets dst to the integer, as a float, that how says.
 func Round(dst, v Vector, how int) { recordNumber(opRound, how, dst, v) }
 
-// Reduce sets dst to what Round takes away from v, below 1: of an infinity 0. For AVX-512.
+// Reduce sets dst to what Round removes from v, which is below 1; for an infinity it is 0. For AVX-512.
 func Reduce(dst, v Vector, how int) { recordNumber(opReduce, how, dst, v) }
 
 // Inverse is dst = 1/v to 14 bits: a start for iterations whose results do not depend on it, since processors need not
@@ -148,7 +148,7 @@ func SubtractProduct(sum, a Vector, b Operand) { record(opSubtractProduct, sum, 
 // MultiplyAdd is v = v·a + b, rounded once.
 func MultiplyAdd(v, a Vector, b Operand) { record(opMultiplyAdd, v, a, b) }
 
-// MultiplyAddConstant is MultiplyAdd with a constant, of which only the first element is read where that is cheaper.
+// MultiplyAddConstant is MultiplyAdd with a constant, of which only the first element is read if that is cheaper.
 func MultiplyAddConstant(v, a Vector, b Memory) { record(opMultiplyAddConstant, v, a, b) }
 
 // MultiplySubtract is v = v·a − b, rounded once.

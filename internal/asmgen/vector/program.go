@@ -19,7 +19,7 @@ type Machine struct {
 	Bytes int    // of a vector
 }
 
-// The machines; what is recorded for AVX2 is written for NEON too.
+// The machines. Functions recorded for AVX2 are also written for NEON.
 var (
 	AVX2   = Machine{"AVX2", 32}
 	AVX512 = Machine{"AVX512", 64}
@@ -42,7 +42,7 @@ type register struct {
 	alias *register
 }
 
-// Operand is what operations read and write: a [Scalar], a [Vector], a [Mask], a [Memory] or a [Number].
+// Operand is an operand of operations: a [Scalar], a [Vector], a [Mask], a [Memory] or a [Number].
 type Operand interface{ operand() }
 
 // Scalar is a register of 64 bits for addresses and counts.
@@ -67,7 +67,7 @@ type Memory struct {
 	local    bool // in the function's frame
 }
 
-// Plus returns the place so many bytes further.
+// Plus returns the address the given number of bytes further on.
 func (m Memory) Plus(bytes int) Memory {
 	m.Offset += bytes
 	return m
@@ -101,7 +101,7 @@ type instruction struct {
 	arm      bool   // for NEON alone
 }
 
-// function is what was recorded between Begin and End.
+// function holds what was recorded between Begin and End.
 type function struct {
 	machine      Machine
 	name         string // without the machine
@@ -124,7 +124,7 @@ type constant struct {
 	pairs bool // all pairs of them are: a float of 64 bits
 }
 
-// Program is what a generator has recorded.
+// Program holds what a generator has recorded.
 type Program struct {
 	ShareLines bool // write several instructions on a line for amd64, which makes programs smaller
 
@@ -191,7 +191,7 @@ func Begin(machine Machine, name, parameters, result string) {
 // Doc says what the function in progress does.
 func Doc(text string) { program.current.doc = text }
 
-// Float64 makes the floats of the function in progress those of 64 bits. For amd64.
+// Float64 makes the function in progress use 64-bit floats. For amd64.
 func Float64() { program.current.double = true }
 
 // Local returns memory in the frame of the function in progress. For amd64.
@@ -210,7 +210,7 @@ func Unrolled(f func()) {
 	program.current.unrolled = false
 }
 
-// OnARM records what f does for arm64 alone: there the registers hold something else than on amd64.
+// OnARM records what f does only for arm64, where registers hold something else than on amd64.
 func OnARM(f func()) {
 	program.current.arm = true
 	f()
@@ -227,7 +227,7 @@ func newRegister(c class, bytes int) *register {
 // NewScalar returns a new register for a number.
 func NewScalar() Scalar { return Scalar{newRegister(scalar, 8)} }
 
-// NewVector returns a new register for a vector of so many bytes.
+// NewVector returns a new register for a vector of the given number of bytes.
 func NewVector(bytes int) Vector { return Vector{newRegister(lanes, bytes)} }
 
 func newMask() Mask { return Mask{newRegister(bits, 0)} }
@@ -244,7 +244,7 @@ func recordLabel(o op, label string, operands ...Operand) { record(o, operands..
 
 func (f *function) wide() bool { return f.machine.Bytes == AVX512.Bytes }
 
-// offset is where a parameter lies in the caller's frame.
+// offset returns the position of a parameter in the caller's frame.
 func (f *function) offset(name string) int {
 	for i, p := range f.parameters {
 		if p == name {
