@@ -13,18 +13,19 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Adapt lets a preprocessing layer learn from data before a model is trained, like layer.adapt(data) in Keras:
-// Normalization the mean and variance, Discretization its boundaries, StringLookup, IntegerLookup and TextVectorization
-// their vocabulary. It reads the inputs of ds once, one array of numbers or text; targets are ignored, and the layer's
-// previous state is replaced.
+// Adapt lets a preprocessing layer learn from data before a model is trained, like layer.adapt(data) in Keras.
+// Normalization learns the mean and variance, Discretization its boundaries, and StringLookup, IntegerLookup and
+// TextVectorization their vocabulary. Adapt reads the inputs of ds once: one array of numbers or text. Targets are
+// ignored, and the layer's previous state is replaced.
 //
 //	words := &layers.TextVectorization{MaxTokens: 20000}
 //	err := keras.Adapt(ctx, words, data.Arrays(texts, nil))
 //
-// Examples in memory (data.Arrays) are taken as one batch, which matters only to Discretization; a dataset is read
-// batch by batch and need not fit into memory. With the mode "tf_idf" of lookups a batch of a dataset that has one axis
-// is one example, as in Keras, and each entry of an array in memory is one; give a dataset's examples an axis of their
-// own where each word is an example. An error, or a context that ends, leaves the layer as it was.
+// Examples in memory (data.Arrays) are taken as one batch, which matters only to Discretization. A dataset is read
+// batch by batch and need not fit into memory. In the lookups' mode "tf_idf", a batch with a single axis is one example
+// if it comes from a dataset, as in Keras, but each entry of an array in memory is an example. If each word of a
+// dataset is an example, give the examples an axis of their own. After an error, or if the context ends, the layer is
+// unchanged.
 func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 	return config.PrefixedOnce("keras: Adapt: ", learn(ctx, l, ds), "keras: ", "layers: ", "Adapt: ")
 }
@@ -65,7 +66,7 @@ func learn(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 		layers.ClassName(l), layers.Name(l))
 }
 
-// isLookup reports whether l counts in how many examples a word is.
+// isLookup reports whether l counts the number of examples that a word occurs in.
 func isLookup(l layers.Layer) bool {
 	switch l.(type) {
 	case *layers.IntegerLookup, *layers.StringLookup, *layers.TextVectorization:
@@ -74,7 +75,7 @@ func isLookup(l layers.Layer) bool {
 	return false
 }
 
-// eachEntry makes each entry of a vector an example of its own.
+// eachEntry turns each entry of a vector into an example.
 func eachEntry(shape []int) []int {
 	if len(shape) != 1 {
 		return shape
@@ -87,7 +88,7 @@ func isNilDataset(ds data.Dataset) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// inputsOf gives the inputs of a dataset batch by batch, in the form that a layer takes.
+// inputsOf yields the inputs of a dataset batch by batch, in the form that a layer takes.
 func inputsOf[T layers.HostArray | kernels.Array](ctx context.Context, ds data.Dataset, form func(data.Array) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -107,7 +108,7 @@ func inputsOf[T layers.HostArray | kernels.Array](ctx context.Context, ds data.D
 	}
 }
 
-// batchesOf are the batches of a dataset, or all that is in memory as one.
+// batchesOf yields the batches of a dataset; data in memory are one batch.
 func batchesOf(ctx context.Context, ds data.Dataset) iter.Seq2[data.Batch, error] {
 	s, inMemory := ds.(*data.ArraySource)
 	if !inMemory {

@@ -9,50 +9,50 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// ahead is what the goroutine that fills batches does for the step that will use them, while the one before is at work:
-// it looks for NaN, and writes the batch to the memory that a device copies from.
+// ahead is the work that the goroutine which fills batches does for the next step while the current one runs: it checks
+// for NaN, and writes the batch to the memory that a device copies from.
 type ahead struct {
-	look atomic.Bool // for NaN
+	look atomic.Bool // check for NaN
 	to   atomic.Pointer[[]*staging]
 
-	lends bool // batches may lie in that memory: nobody reads them when they have been sent. It is set between passes.
+	lends bool // batches may be stored in that memory, since nobody reads them after they are sent. It is set between passes.
 
 	mu      sync.Mutex
 	batches []*preparedBatch
 }
 
-// preparedBatch is what is known of a batch and done for it. The goroutine that fills the batch writes it before the
-// batch is handed on, and the one that uses the batch reads it after that.
+// preparedBatch is what is known about a batch and what has been done for it. The goroutine that fills the batch writes
+// it before it hands the batch on; the goroutine that uses the batch reads it afterwards.
 type preparedBatch struct {
 	batch  *data.Batch
 	clean  bool     // no array has a NaN
-	to     *staging // nil: nothing is staged
+	to     *staging // nil if nothing is staged
 	staged []kernels.Staged
-	placed *staging // whose memory the batch lies in; nil: its own
-	own    [][]byte // what each column has for its own meanwhile; nil: it has not moved
+	placed *staging // the staging whose memory holds the batch; nil: the batch's own memory
+	own    [][]byte // each column's own memory while the batch is stored elsewhere; nil: it has not moved
 }
 
-// staging says where the parts of a batch go: those of one instance of a function.
+// staging says where the parts of a batch go: to the inputs of one instance of a function.
 type staging struct {
 	inst    *distribute.Instance
 	columns []stagedColumn
-	inputs  [][]kernels.Stager // of each replica and column
-	sizes   []int              // examples on each replica
-	skip    int                // examples before them
+	inputs  [][]kernels.Stager // by replica and column
+	sizes   []int              // number of examples on each replica
+	skip    int                // number of examples before them
 	rows    int
-	whole   bool // each array goes to one place
+	whole   bool // each array goes to one place as a whole
 }
 
-// stagedColumn is an array of a batch: of its inputs, targets or weights.
+// stagedColumn is one array of a batch: an input, target or weight.
 type stagedColumn struct {
 	column
 	kind, index int
 }
 
-// components are inputs, targets and weights of a batch.
+// components returns the inputs, targets and weights of a batch.
 func components(b *data.Batch) [3]*data.Tensors { return [3]*data.Tensors{&b.X, &b.Y, &b.SampleWeight} }
 
-// of returns what is known of a batch, nil for nothing.
+// of returns the entry of a batch, or nil.
 func (a *ahead) of(b *data.Batch) *preparedBatch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +64,7 @@ func (a *ahead) of(b *data.Batch) *preparedBatch {
 	return nil
 }
 
-// entry is of, and begins what is known of a batch where that is nothing.
+// entry returns the entry of a batch, which it creates if there is none.
 func (a *ahead) entry(b *data.Batch) *preparedBatch {
 	p := a.of(b)
 	if p == nil {
@@ -76,7 +76,7 @@ func (a *ahead) entry(b *data.Batch) *preparedBatch {
 	return p
 }
 
-// prepare is called with each batch that has been filled.
+// prepare is called with each batch after it was filled.
 func (a *ahead) prepare(b *data.Batch) {
 	p := a.entry(b)
 	p.clean = a.look.Load() && isClean(b)
@@ -84,16 +84,17 @@ func (a *ahead) prepare(b *data.Batch) {
 		p.complete()
 		return
 	}
-	p.drop() // what nobody took
+	p.drop() // parts that nobody took
 	if to := a.stagingFor(func(s *staging) bool { return s.fits(b) }); to != nil {
 		p.stage(to)
 	}
 }
 
-// mostStagings is for how many instances batches are staged: those of whole batches, and of shorter last ones.
+// mostStagings is the number of instances that batches are staged for: those for full batches and for shorter last
+// ones.
 const mostStagings = 4
 
-// stagingFor returns the newest that is wanted, nil for none.
+// stagingFor returns the newest staging that is wanted, or nil.
 func (a *ahead) stagingFor(wanted func(*staging) bool) *staging {
 	if list := a.to.Load(); list != nil {
 		for _, s := range *list {
@@ -105,7 +106,7 @@ func (a *ahead) stagingFor(wanted func(*staging) bool) *staging {
 	return nil
 }
 
-// stageFor has batches staged for another instance.
+// stageFor makes batches be staged for one more instance.
 func (a *ahead) stageFor(s *staging) {
 	list := []*staging{s}
 	if old := a.to.Load(); old != nil {
@@ -114,8 +115,8 @@ func (a *ahead) stageFor(s *staging) {
 	a.to.Store(&list)
 }
 
-// close gives back what nobody took, and forgets the batches: the next pass may have others. The goroutine that fills
-// them has ended.
+// close returns the parts that nobody took, and forgets the batches, because the next pass may have others. The
+// goroutine that fills them has ended.
 func (a *ahead) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,7 +139,7 @@ func isClean(b *data.Batch) bool {
 	return true
 }
 
-// fits reports whether a batch has the arrays that the inputs are for.
+// fits reports whether a batch has the arrays that the inputs were made for.
 func (s *staging) fits(b *data.Batch) bool {
 	all := components(b)
 	for i := range s.columns {
@@ -151,7 +152,7 @@ func (s *staging) fits(b *data.Batch) bool {
 	return true
 }
 
-// stage writes the parts of a batch to memory of their devices: all, or none.
+// stage writes the parts of a batch to the memory of their devices: all or none.
 func (p *preparedBatch) stage(to *staging) {
 	all := components(p.batch)
 	for replica, from := 0, to.skip; replica < len(to.sizes); replica++ {
@@ -171,7 +172,7 @@ func (p *preparedBatch) stage(to *staging) {
 	p.to = to
 }
 
-// drop gives back what is staged.
+// drop returns the staged parts unused.
 func (p *preparedBatch) drop() {
 	p.restore()
 	for i, s := range p.staged {
@@ -181,14 +182,14 @@ func (p *preparedBatch) drop() {
 	p.staged, p.to = p.staged[:0], nil
 }
 
-// send makes the staged parts the contents of the inputs that they are for.
+// send makes the staged parts the contents of their inputs.
 func (p *preparedBatch) send() error {
 	to := p.to
 	p.restore()
 	for k, s := range p.staged {
 		p.staged[k] = nil
 		if err := to.inputs[k/len(to.columns)][k%len(to.columns)].WriteStaged(s); err != nil {
-			copy(p.staged, p.staged[k+1:]) // those that are left
+			copy(p.staged, p.staged[k+1:]) // those that remain
 			p.staged = p.staged[:len(p.staged)-k-1]
 			p.drop()
 			return err
@@ -198,8 +199,8 @@ func (p *preparedBatch) send() error {
 	return nil
 }
 
-// stagingOf says where the parts of a batch go that an instance has been loaded with; nil where they are used in place,
-// or are more than copies of what the batch holds.
+// stagingOf says where the parts of the batch go with which an instance was loaded. It returns nil if the parts are
+// used in place, or are not plain copies of what the batch holds.
 func (f *binder) stagingOf(p *parts, b *data.Batch) *staging {
 	if f.pads || f.filled || f.part > 0 || len(f.columns) == 0 || p.rows() != f.rows {
 		return nil
@@ -227,7 +228,7 @@ func (f *binder) stagingOf(p *parts, b *data.Batch) *staging {
 	return s
 }
 
-// placeIn finds an array in a batch by its memory.
+// placeIn finds an array in a batch by its memory address.
 func placeIn(b *data.Batch, a data.Array) (kind, index int) {
 	for kind, t := range components(b) {
 		for i, other := range t.Arrays {
@@ -243,7 +244,7 @@ func shareMemory(a, b data.Array) bool {
 	return len(a.Data) > 0 && len(a.Data) == len(b.Data) && &a.Data[0] == &b.Data[0]
 }
 
-// from says where the parts come from: a batch of a source.
+// from records where the parts come from: a batch of a source.
 func (p *parts) from(src source, b *data.Batch) {
 	p.batch, p.ahead, p.prepared = b, nil, nil
 	if a := aheadOf(src); a != nil {
@@ -251,7 +252,7 @@ func (p *parts) from(src source, b *data.Batch) {
 	}
 }
 
-// load makes a batch the inputs of an instance, and returns it. What was prepared of the batch is used.
+// load makes a batch the inputs of an instance, and returns the instance. It uses what was prepared for the batch.
 func (f *binder) load(p *parts) (*distribute.Instance, error) {
 	n := p.rows()
 	if !f.fits(p, n) {
@@ -268,7 +269,7 @@ func (f *binder) load(p *parts) (*distribute.Instance, error) {
 	return f.copyRows(p, 0, n)
 }
 
-// plan has the batches that fit the current instance staged for it.
+// plan makes the batches that fit the current instance be staged for it.
 func (f *binder) plan(p *parts) {
 	f.planned = true
 	if f.staging = p.ahead.stagingFor(func(s *staging) bool { return s.inst == f.inst }); f.staging != nil {
@@ -279,7 +280,7 @@ func (f *binder) plan(p *parts) {
 	}
 }
 
-// takes reports whether a batch has been staged for the current instance.
+// takes reports whether the parts of a batch have been staged for the current instance.
 func (f *binder) takes(p *parts) bool {
 	if p.prepared == nil || p.prepared.to == nil || p.prepared.to != f.staging {
 		return false

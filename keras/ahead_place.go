@@ -2,13 +2,13 @@ package keras
 
 import "github.com/gokeras/gokeras/data"
 
-// A batch whose arrays go to one device as they are needs no memory of its own: its rows are gathered in the memory
-// that the device copies from. It has its own back when it is sent, or dropped.
+// A batch whose arrays go unchanged to one device needs no memory of its own: its rows are gathered directly in the
+// memory that the device copies from. The batch gets its own memory back when it is sent or dropped.
 
-// place is called with each batch that is about to be filled.
+// place is called with each batch before it is filled.
 func (a *ahead) place(b *data.Batch) {
 	p := a.entry(b)
-	p.drop() // what nobody took
+	p.drop() // parts that nobody took
 	if !a.lends {
 		return
 	}
@@ -17,7 +17,7 @@ func (a *ahead) place(b *data.Batch) {
 	}
 }
 
-// isWhole reports whether one device takes all rows of different arrays.
+// isWhole reports whether a single device takes all rows, each from a different array.
 func (s *staging) isWhole() bool {
 	if len(s.sizes) != 1 || s.skip != 0 || s.sizes[0] != s.rows {
 		return false
@@ -32,7 +32,7 @@ func (s *staging) isWhole() bool {
 	return true
 }
 
-// place stages all columns, and moves the batch to those that have its types.
+// place stages all columns, and moves those that have the device's type into the staged memory.
 func (p *preparedBatch) place(to *staging) {
 	all := components(p.batch)
 	p.placed = to
@@ -40,7 +40,7 @@ func (p *preparedBatch) place(to *staging) {
 		c := &to.columns[i]
 		memory := to.inputs[0][i].Stage()
 		if memory == nil {
-			p.drop() // it is staged when it has been filled, if there is memory then
+			p.drop() // it will be staged when it has been filled, if there is memory then
 			return
 		}
 		p.staged = append(p.staged, memory)
@@ -52,7 +52,7 @@ func (p *preparedBatch) place(to *staging) {
 	}
 }
 
-// complete converts what has not moved. The batch is filled.
+// complete converts the columns that were not moved. The batch has been filled.
 func (p *preparedBatch) complete() {
 	all := components(p.batch)
 	for i := range p.placed.columns {
@@ -63,7 +63,7 @@ func (p *preparedBatch) complete() {
 	p.to = p.placed
 }
 
-// restore gives the batch its own memory, with what it had before.
+// restore gives the batch its own memory back, with the contents from before.
 func (p *preparedBatch) restore() {
 	if p.placed == nil {
 		return
@@ -78,8 +78,8 @@ func (p *preparedBatch) restore() {
 	p.own, p.placed = p.own[:0], nil
 }
 
-// lendsMemory lets the batches of a source lie in the memory that a device copies from, where nobody reads a batch
-// again when it has been sent. It is called between passes.
+// lendsMemory lets the batches of a source be stored in the memory that a device copies from, if nobody reads a batch
+// again after it was sent. It is called between passes.
 func lendsMemory(src source, lends bool) {
 	if a := aheadOf(src); a != nil {
 		a.lends = lends

@@ -9,25 +9,26 @@ import (
 	"weak"
 )
 
-// Assembler is implemented by types of [NewModel] that make their layers from their settings. NewModel calls Assemble
-// before it looks for the layers, and so does [LoadModel], once it has read the settings of a type that is registered;
-// see [RegisterModel]. It does so once for a value: a second model of it would take the first one's layers away.
+// Assembler is implemented by types for [NewModel] that create their layers from their settings. NewModel calls
+// Assemble before it looks for the layers. So does [LoadModel], after it has read the settings of a registered type;
+// see [RegisterModel]. Assemble is called once for each value: a second model of the same value would take the layers
+// away from the first.
 type Assembler interface {
-	// Assemble makes the layers and keeps them in exported fields.
+	// Assemble creates the layers and stores them in exported fields.
 	Assemble() error
 }
 
-// assembly says which value has been assembled, without keeping it alive.
+// assembly identifies a value that has been assembled, without keeping it alive.
 type assembly struct {
 	at weak.Pointer[byte]
-	of reflect.Type // a struct begins where its first field does
+	of reflect.Type // a struct has the address of its first field
 }
 
-// assembled has the assemblies of values that a model has, or is about to have.
+// assembled holds the assemblies of the values that a model has or is about to have.
 var assembled sync.Map
 
-// assemble makes the layers of a user's type. done ends it: where the model did not come about, the value may be
-// assembled again. A panic in Assemble is an error, as one in Call is.
+// assemble creates the layers of a user's type. The caller must call done: if no model was made, the value may be
+// assembled again. A panic in Assemble becomes an error, like a panic in Call.
 func assemble(a Assembler) (done func(made bool), err error) {
 	done, err = claim(a)
 	if err != nil {
@@ -45,11 +46,11 @@ func assemble(a Assembler) (done func(made bool), err error) {
 	return done, a.Assemble()
 }
 
-// claim refuses values that an earlier model has.
+// claim refuses a value that already belongs to a model.
 func claim(a Assembler) (done func(made bool), err error) {
 	v := reflect.ValueOf(a)
 	if v.Kind() != reflect.Pointer || v.Type().Elem().Size() == 0 {
-		return func(bool) {}, nil // a copy, or one without a field: it keeps no layers
+		return func(bool) {}, nil // a copy, or a type without fields: it keeps no layers
 	}
 	at := (*byte)(v.UnsafePointer())
 	key := assembly{weak.Make(at), v.Type()}

@@ -12,21 +12,21 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// Members of a backup beside the weights, which have their paths as names.
+// Members of a backup besides the weights, whose names are their paths.
 const (
 	backupOptimizer = "optimizer/%d"      // its variables, in Keras's file order
-	backupProgress  = "training/progress" // epoch, batch, steps, batches done; and where it is known the epoch and batches of the pass over the data
+	backupProgress  = "training/progress" // epoch, batch, steps, batches done; if known, also the epoch and batches of the pass over the data
 	backupMetrics   = "training/metrics"  // (replicas, bytes) the metrics of the epoch so far
-	backupMeasured  = "training/measured" // JSON: whose numbers these are
+	backupMeasured  = "training/measured" // JSON: the metrics that these numbers belong to
 )
 
 // SaveBackup writes to a NumPy archive everything that a run needs to resume after a crash: all weights, the
-// optimizer's variables, the step count (random layers draw from it), and how far the run has come. The file is written
+// optimizer's variables, the step count (random layers draw from it), and the position in the run. The file is written
 // under a temporary name and renamed.
 func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	names, vars, err := m.backupVariables()
 	if err == nil {
-		err = m.settle() // the count of steps is then that of the weights
+		err = m.settle() // afterwards the step count matches the weights
 	}
 	if err != nil {
 		return prefixed("SaveBackup", err)
@@ -65,7 +65,7 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	return nil
 }
 
-// measuresOfRun returns the metrics of the epoch so far: they were kept where a validation is under way.
+// measuresOfRun returns the metrics of the epoch so far. During a validation they are those that were set aside.
 func (m *Model) measuresOfRun(run *fitRun) (measures, error) {
 	if run.validating != nil {
 		return *run.validating, nil
@@ -73,15 +73,15 @@ func (m *Model) measuresOfRun(run *fitRun) (measures, error) {
 	return m.measuresSoFar()
 }
 
-// backupMembers adds variables to those of a backup. They are read when the file is written, so that it needs no memory
-// for a copy of all; those that several processes must read together are read now, since a disk that is full ends the
-// writing on this one alone.
+// backupMembers adds variables to the members of a backup. Most are read when the file is written, so no memory is
+// needed for a copy of all. Variables that several processes must read together are read now, because a full disk ends
+// the writing in this process alone.
 func (m *Model) backupMembers(to []saving.Member, names []string, vars distribute.Variables) ([]saving.Member, error) {
 	for i, v := range vars {
 		if v.Size() == 0 {
-			continue // nothing to keep, and the arrays of the archive cannot be empty
+			continue // nothing to store, and arrays of the archive cannot be empty
 		}
-		// Files of NumPy have no type for some of the smaller floats, or no exact one.
+		// NumPy files have no type, or no exact type, for some of the smaller floats.
 		member := saving.Member{Name: names[i], Variable: v, Widen: v.Type().DType.IsHalf()}
 		if v.ReadingMeets() {
 			a, err := v.Value()
@@ -95,8 +95,8 @@ func (m *Model) backupMembers(to []saving.Member, names []string, vars distribut
 	return to, nil
 }
 
-// TakePartInBackup is the counterpart of SaveBackup on workers that write no files. It is needed if the state of the
-// optimizer is sharded over the workers, because the chief then needs the pieces of all.
+// TakePartInBackup is the counterpart of SaveBackup on workers that write no files. It is needed if the optimizer's
+// state is sharded over the workers: the chief then needs the shards of all.
 func (m *Model) TakePartInBackup() error {
 	if !m.readingMeets() {
 		return nil
@@ -116,12 +116,12 @@ func (m *Model) TakePartInBackup() error {
 	return nil
 }
 
-// onManyHosts reports whether several processes run the replicas of the model together, on devices of which each has a
-// part: variables may lie in parts on all of them.
+// onManyHosts reports whether several processes run the model's replicas together, each on some of the devices.
+// Variables may then be divided among all processes.
 func (m *Model) onManyHosts() bool { return m.strategy.Placement().Hosts != nil }
 
-// readingMeets reports whether the model, or its optimizer, has state that is divided over several processes, which
-// must read it together.
+// readingMeets reports whether the model or its optimizer has state that is divided over several processes, so that
+// they must read it together.
 func (m *Model) readingMeets() bool {
 	if m.onManyHosts() {
 		return true
@@ -133,7 +133,7 @@ func (m *Model) readingMeets() bool {
 	return err == nil && slices.ContainsFunc(vars, (*distribute.Variable).ReadingMeets)
 }
 
-// backupVariables lists all variables of model and optimizer with their names in a backup.
+// backupVariables lists all variables of the model and optimizer with their names in a backup.
 func (m *Model) backupVariables() ([]string, distribute.Variables, error) {
 	if m.compiled == nil {
 		return nil, nil, m.errNotCompiled("a backup")
@@ -146,7 +146,7 @@ func (m *Model) backupVariables() ([]string, distribute.Variables, error) {
 		return nil, nil, fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
 	}
 	names, taken := make([]string, 0, len(vars)), map[string]bool{}
-	for _, v := range vars { // models inside the model may have paths in common
+	for _, v := range vars { // nested models may have equal paths
 		names = append(names, uniqueName(v.Path(), taken))
 	}
 	for i, v := range m.compiled.optimizerVariables() {

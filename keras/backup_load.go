@@ -15,8 +15,8 @@ import (
 )
 
 // LoadBackup restores what SaveBackup wrote for the same model and optimizer. If something does not fit, or the file is
-// damaged, nothing is changed. Values are read to where they belong, so that a model which fits into memory can be
-// restored there.
+// damaged, nothing is changed. Values are read directly into the variables, so a model that fits into memory can be
+// restored.
 func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	at, err := m.loadBackup(path)
 	if err != nil {
@@ -41,11 +41,11 @@ func (m *Model) loadBackup(path string) (at callbacks.Progress, err error) {
 // backupFile is a backup that is open for reading.
 type backupFile struct {
 	*data.NPZ
-	numbers map[string]int // of its members
-	seen    int            // members that were looked for and found
+	numbers map[string]int // index of each member
+	seen    int            // number of members that were looked for and found
 }
 
-// find returns the number of a member, and whether there is one.
+// find returns the index of a member, and whether it exists.
 func (b *backupFile) find(name string) (int, bool) {
 	i, ok := b.numbers[name]
 	if ok {
@@ -54,7 +54,7 @@ func (b *backupFile) find(name string) (int, bool) {
 	return i, ok
 }
 
-// read reads a member; the zero Array if there is none.
+// read reads a member. It returns the zero Array if there is none.
 func (b *backupFile) read(name string) (data.Array, error) {
 	i, ok := b.find(name)
 	if !ok {
@@ -124,7 +124,7 @@ func (m *Model) readBackup(r io.ReaderAt, size int64) (at callbacks.Progress, er
 	return at, err
 }
 
-// progress reads how far the run had come.
+// progress reads the position in the run.
 func (b *backupFile) progress() (numbers []int64, err error) {
 	a, err := b.read(backupProgress)
 	if err != nil {
@@ -144,7 +144,7 @@ func (b *backupFile) progress() (numbers []int64, err error) {
 	return numbers, nil
 }
 
-// valueOf returns the number of the member that has a variable's value; -1 for one without elements.
+// valueOf returns the index of the member that holds a variable's value, or -1 for a variable without elements.
 func (b *backupFile) valueOf(name string, v *distribute.Variable) (int, error) {
 	shape := v.Type().Shape
 	if shape.Size() == 0 {
@@ -161,7 +161,7 @@ func (b *backupFile) valueOf(name string, v *distribute.Variable) (int, error) {
 	return i, err
 }
 
-// backupMeasures returns the metrics of a backup where they are those of this model; else what to say of it.
+// backupMeasures returns the metrics of a backup if they are this model's metrics; otherwise it says why not.
 func (m *Model) backupMeasures(b *backupFile) (out measures, why string, err error) {
 	a, err := b.read(backupMetrics)
 	if err != nil || a.IsZero() {
@@ -169,7 +169,7 @@ func (m *Model) backupMeasures(b *backupFile) (out measures, why string, err err
 	}
 	var was []string
 	is := m.measuredVariables()
-	named, err := b.text(backupMeasured, &was) // older files do not say it
+	named, err := b.text(backupMeasured, &was) // older files do not have it
 	if err != nil {
 		return out, "", err
 	}
@@ -189,7 +189,7 @@ func (m *Model) backupMeasures(b *backupFile) (out measures, why string, err err
 	return out, why, nil
 }
 
-// list is for messages.
+// list formats names for messages.
 func list(of []string) string {
 	if len(of) == 0 {
 		return "none"
@@ -197,7 +197,7 @@ func list(of []string) string {
 	return strings.Join(of, ", ")
 }
 
-// readValues gives variables their values. Steps wait meanwhile.
+// readValues reads the values of variables. Steps wait meanwhile.
 func (m *Model) readValues(b *backupFile, vars distribute.Variables, where []int) error {
 	m.values.Lock()
 	defer m.values.Unlock()
@@ -217,5 +217,5 @@ func (m *Model) readValues(b *backupFile, vars distribute.Variables, where []int
 	return nil
 }
 
-// sameFrozen is what else must be the same: optimizers have variables for the weights that are trained.
+// sameFrozen says what else must be equal: optimizers have variables only for the weights that are trained.
 const sameFrozen = " and optimizer, made with the same layers frozen (SetTrainable before Compile)"

@@ -10,21 +10,21 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// Members of a backup that is made in Fit, beside those of any: what its callbacks remember, and what it trains on.
+// Further members of a backup that Fit makes: the state of its callbacks, and a description of its data.
 const (
 	backupCallbacks = "training/callbacks" // JSON
 	backupRun       = "training/run"       // JSON
 )
 
-// runOf says what a Fit trains on, as far as a backup keeps it.
+// runOf describes what a Fit trains on, as far as a backup stores it.
 type runOf struct {
-	BatchSize int // 0: the data bring their batches
-	Steps     int // of an epoch; -1: not known
-	Examples  int // in memory; 0: not known
+	BatchSize int // 0: the dataset yields batches
+	Steps     int // per epoch; -1: unknown
+	Examples  int // in memory; 0: unknown
 	Sample    uint64
 }
 
-// String is for messages.
+// String is used in messages.
 func (r runOf) String() string {
 	text := fmt.Sprintf("%d steps an epoch", r.Steps)
 	if r.Steps < 0 {
@@ -36,10 +36,10 @@ func (r runOf) String() string {
 	return fmt.Sprintf("%d examples in batches of %d, %s", r.Examples, r.BatchSize, text)
 }
 
-// sampledRows is how many examples tell data of one size apart.
+// sampledRows is the number of examples by which data of equal size are told apart.
 const sampledRows = 64
 
-// runOf describes the run.
+// runOf describes the current run.
 func (t *trainer) runOf() runOf {
 	r := runOf{BatchSize: t.c.batchSize, Steps: t.source.steps()}
 	if s, ok := t.source.(*loaderSource); ok {
@@ -48,7 +48,7 @@ func (t *trainer) runOf() runOf {
 	return r
 }
 
-// sampleOf is a digest of some of the examples.
+// sampleOf returns a digest of some of the examples.
 func sampleOf(s *data.ArraySource) uint64 {
 	h, b := fnv.New64a(), s.All()
 	for _, part := range []data.Tensors{b.X, b.Y, b.SampleWeight} {
@@ -67,7 +67,7 @@ func sampleOf(s *data.ArraySource) uint64 {
 	return h.Sum64()
 }
 
-// addRun adds what the run knows to its backup.
+// addRun adds the run's own members to its backup.
 func (t *trainer) addRun(to []saving.Member) ([]saving.Member, error) {
 	states, err := t.callbackStates()
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *trainer) addRun(to []saving.Member) ([]saving.Member, error) {
 	return addText(to, backupRun, t.runOf())
 }
 
-// addText adds a member of JSON.
+// addText adds a JSON member.
 func addText(to []saving.Member, name string, value any) ([]saving.Member, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -88,7 +88,7 @@ func addText(to []saving.Member, name string, value any) ([]saving.Member, error
 	return append(to, saving.Member{Name: name, Array: data.Must(data.ArrayOf(text, len(text)))}), nil
 }
 
-// text decodes a member of JSON, and reports whether the backup has it.
+// text decodes a JSON member, and reports whether the backup has it.
 func (b *backupFile) text(name string, to any) (bool, error) {
 	a, err := b.read(name)
 	if err != nil || a.IsZero() {
@@ -104,11 +104,12 @@ func (b *backupFile) text(name string, to any) (bool, error) {
 	return true, nil
 }
 
-// checkRun compares what a backup was trained on with what this run trains on. In the middle of an epoch it must be the
-// same, as the rest of the epoch would be other examples; at its end it is said.
+// checkRun compares the data that a backup was trained on with the data of this run. In the middle of an epoch they
+// must be equal, because the rest of the epoch would otherwise consist of other examples. At the end of an epoch a
+// difference is only logged.
 func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	is := t.runOf()
-	if was.Steps < 0 || is.Steps < 0 { // one of them has not come to the end of its data yet
+	if was.Steps < 0 || is.Steps < 0 { // one of them has not reached the end of its data yet
 		was.Steps, is.Steps = -1, -1
 	}
 	if was == is {
@@ -125,7 +126,7 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	return err
 }
 
-// sayIfDone says that a run continues from a place after its last epoch, so that nothing is left to train.
+// sayIfDone logs that a run continues from a position after its last epoch, so that nothing is left to train.
 func (t *trainer) sayIfDone() error {
 	if p := t.now.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
 		return nil
@@ -135,11 +136,11 @@ func (t *trainer) sayIfDone() error {
 	return err
 }
 
-// restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded. Several
-// workers take that from the chief (takeCallbacks), whatever each has found itself: another backup, or none.
+// restoreCallbacks restores the state that callbacks had in a backup which one of them has loaded. With several workers
+// the chief's state counts (takeCallbacks), whatever each worker found itself: another backup, or none.
 func (t *trainer) restoreCallbacks() error {
 	if t.now.resume == nil {
-		t.now.remembered = nil // nobody goes on from what was loaded
+		t.now.remembered = nil // nobody resumes from what was loaded
 	}
 	if t.workers != nil {
 		return nil
@@ -149,7 +150,7 @@ func (t *trainer) restoreCallbacks() error {
 	return setCallbackStates(t.all, states)
 }
 
-// backupsLast puts callbacks that make backups after the others, so that these have done what they do at the end of an
+// backupsLast moves callbacks that make backups behind the others, which have then finished their work at the end of an
 // epoch.
 func backupsLast(list []callbacks.Callback) []callbacks.Callback {
 	var others, backups []callbacks.Callback

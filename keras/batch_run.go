@@ -7,16 +7,16 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 )
 
-// batchRun is what a call of TrainOnBatch or TestOnBatch leaves for the next one: the program with its memory, and
-// where the arrays of a batch belong. So calls with batches of one shape allocate nothing but the map that they return.
-// Fit and Evaluate, which take the program for themselves, let go of it, and so does everything that makes others.
+// batchRun is what a call of TrainOnBatch or TestOnBatch leaves for the next one: the program with its memory, and the
+// destinations of a batch's arrays. So calls with batches of one shape allocate nothing but the map that they return.
+// Fit and Evaluate, which take the program for themselves, discard it, and so does everything that makes new programs.
 type batchRun struct {
 	batch   data.Batch
 	parts   parts
 	binder  *binder
 	results *resultReader
-	metrics []*namedMetric // that begin anew with each call
-	plain   fitConfig      // of a call without options
+	metrics []*namedMetric // those that each call resets
+	plain   fitConfig      // the options of a call without any
 }
 
 func mode(train bool) int {
@@ -26,11 +26,11 @@ func mode(train bool) int {
 	return 0
 }
 
-// takeBatchRun takes what the last call has left, or begins anew.
+// takeBatchRun takes what the last call has left, or makes a new one.
 func (m *Model) takeBatchRun(train bool) *batchRun {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refreshSteps() // which lets go of it, where layers have changed
+	m.refreshSteps() // discards it if layers have changed
 	last := &m.compiled.batches[mode(train)]
 	r := *last
 	if *last = nil; r == nil {
@@ -47,7 +47,7 @@ func (m *Model) putBatchRun(r *batchRun, train bool) {
 	m.compiled.batches[mode(train)] = r
 }
 
-// fitsLast reports whether the model is ready for a batch since the call before: it has the same shapes.
+// fitsLast reports whether the batch has the shapes of the previous call's, so that the model is ready for it.
 func (m *Model) fitsLast(r *batchRun, classWeight map[int]float64, train bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m *Model) fitsLast(r *batchRun, classWeight map[int]float64, train bool) b
 	return r.binder != nil && r.binder.fn == fn && r.binder.fits(&r.parts, r.parts.rows()) && fits && maps.Equal(c.classWeight, classWeight) && !(train && c.stale)
 }
 
-// load puts the batch into the memory of the program.
+// load copies the batch into the memory of the program.
 func (r *batchRun) load(m *Model, train bool) (*distribute.Instance, error) {
 	fn := m.compiled.test
 	if train {
@@ -75,12 +75,12 @@ func (r *batchRun) load(m *Model, train bool) (*distribute.Instance, error) {
 	return r.binder.load(&r.parts)
 }
 
-// forget lets go of the caller's arrays.
+// forget drops the references to the caller's arrays.
 func (r *batchRun) forget() {
 	if r.binder.inst != nil {
 		r.binder.forget()
 	}
-	r.binder.planned, r.binder.staging = false, nil // for the next one's data
+	r.binder.planned, r.binder.staging = false, nil // for the data of the next call
 	r.batch = data.Batch{}
 	for i := range r.parts.own {
 		clear(r.parts.own[i])
@@ -88,7 +88,7 @@ func (r *batchRun) forget() {
 	r.parts = parts{own: r.parts.own}
 }
 
-// close gives the program back.
+// close returns the program.
 func (r *batchRun) close() {
 	if r != nil && r.binder != nil {
 		r.binder.release()
@@ -96,14 +96,14 @@ func (r *batchRun) close() {
 	}
 }
 
-// closeBatches lets go of what calls with single batches have left.
+// closeBatches discards what calls with single batches have left.
 func (m *Model) closeBatches() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.compiled.closeBatches()
 }
 
-// closeBatches is the model's. Model.mu is held.
+// closeBatches does the same with Model.mu held.
 func (c *compiled) closeBatches() {
 	for i, r := range c.batches {
 		r.close()

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// binder moves batches from host arrays into the memory of a compiled function. It keeps the instance of the last
-// shape, so that a run of equal batches asks for nothing.
+// binder moves batches from host arrays into the memory of a compiled function. It keeps the instance for the last
+// shape, so a run of equal batches acquires it only once.
 type binder struct {
 	fn       *distribute.Function
 	strategy distribute.Strategy
@@ -22,19 +22,19 @@ type binder struct {
 
 	inst    *distribute.Instance
 	columns []column
-	sizes   []int // examples on each replica of this process
-	skip    int   // examples before them, which other processes take
+	sizes   []int // number of examples on each replica of this process
+	skip    int   // number of examples before them, which other processes take
 	rows    int
 	pads    bool     // batches are padded to rows; see ir.PaddedRows
-	staged  [][]byte // memory of the columns for batches that are padded
-	part    int      // rows of each replica where parts are padded; see distribute.Function.Rows
-	filling *filling // which batches are padded with rows that the program leaves out; nil: none
-	filled  bool     // the instance at hand is for such batches
-	count   [4]byte  // their number of examples, for the device
-	planned bool     // it is known whether batches can be staged for the instance
-	staging *staging // where they go then
-	sized   bool     // it is known whether the instance has large outputs; see predicted_in_place.go
-	large   bool     // it has
+	staged  [][]byte // memory of the columns of padded batches
+	part    int      // rows of each replica if parts are padded; see distribute.Function.Rows
+	filling *filling // which batches are padded with rows that the program excludes; nil: none
+	filled  bool     // the current instance is for such batches
+	count   [4]byte  // the number of examples in the batch, for the device
+	planned bool     // known whether batches can be staged for the instance
+	staging *staging // where they are staged then
+	sized   bool     // known whether the instance has large outputs; see predicted_in_place.go
+	large   bool     // the instance has large outputs
 
 	onCompile func(*distribute.Instance)
 }
@@ -45,27 +45,27 @@ type column struct {
 	shape []int    // of one example
 	types ir.Type  // on the device, of one example
 	row   int      // bytes of one example in host memory
-	other []byte   // examples in the device's type, where its memory is not the host's
+	other []byte   // examples in the device's type, if its memory is not the host's
 }
 
 func newBinder(fn *distribute.Function, float ir.DType) *binder {
 	return &binder{fn: fn, strategy: distribute.StrategyOf(fn), float: float}
 }
 
-// parts lists the arrays of a batch that a function takes, in its order.
+// parts lists the arrays of a batch that a function takes, in the function's order.
 type parts struct {
 	x, y, w []data.Array
-	own     [3][]data.Array // memory for x, y and w where they are not in the batch's order
+	own     [3][]data.Array // memory for x, y and w if their order is not that of the batch
 
-	keyed    []rowBatch // what dynamic embeddings have looked up
-	rowsFrom rowSource  // where they do; nil: in this process
+	keyed    []rowBatch // rows that dynamic embeddings have looked up
+	rowsFrom rowSource  // where they are looked up; nil: in this process
 
 	batch    *data.Batch
-	ahead    *ahead         // of the source of the batch; nil: nobody prepares batches
-	prepared *preparedBatch // what it has done for this one
+	ahead    *ahead         // of the batch's source; nil: nobody prepares batches
+	prepared *preparedBatch // what was prepared for this batch
 }
 
-// label names array i for errors.
+// label returns the name of array i in errors.
 func (p *parts) label(i int) string {
 	if i < len(p.x) {
 		return fmt.Sprintf("input %d", i)
@@ -78,7 +78,7 @@ func (p *parts) label(i int) string {
 
 func (p *parts) len() int { return len(p.x) + len(p.y) + len(p.w) }
 
-// rows is the number of examples; 0 where there is no array that says so.
+// rows returns the number of examples, or 0 if no array determines it.
 func (p *parts) rows() int {
 	if p.len() == 0 {
 		return 0
@@ -99,7 +99,7 @@ func (p *parts) at(i int) *data.Array {
 	return &p.w[i-len(p.y)]
 }
 
-// unequalRows is the error for an array of n examples beside an input of others.
+// unequalRows is the error for an array of n examples beside an input with another number.
 func (p *parts) unequalRows(i, n int) error {
 	hint := ""
 	if len(p.at(0).Shape()) == 1 {
@@ -108,7 +108,7 @@ func (p *parts) unequalRows(i, n int) error {
 	return fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number%s", p.label(i), n, p.rows(), hint)
 }
 
-// types returns the types that inputs and targets have in a program.
+// types returns the types of inputs and targets in a program.
 func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
 	all := make([]ir.Type, len(p.x)+len(p.y))
 	for i := range all {
@@ -119,7 +119,7 @@ func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
 	return all[:len(p.x):len(p.x)], all[len(p.x):], nil
 }
 
-// loadRows copies the n examples from number first on in, and returns the instance to run.
+// loadRows copies n examples, beginning with number first, into the program, and returns the instance to run.
 func (f *binder) loadRows(p *parts, first, n int) (*distribute.Instance, error) {
 	if !f.fits(p, n) {
 		if err := f.acquire(p, n); err != nil {
@@ -129,7 +129,7 @@ func (f *binder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 	return f.copyRows(p, first, n)
 }
 
-// copyRows is loadRows for examples that fit.
+// copyRows is loadRows for examples that fit the current instance.
 func (f *binder) copyRows(p *parts, first, n int) (*distribute.Instance, error) {
 	if f.filled {
 		if err := f.tellRows(n); err != nil {
@@ -173,23 +173,23 @@ func (f *binder) fits(p *parts, n int) bool {
 	return true
 }
 
-// holds reports whether an array has so many examples of the column's type.
+// holds reports whether an array has the given number of examples of the column's type.
 func (c *column) holds(a *data.Array, rows int) bool {
 	shape := a.Type.Shape
 	return a.Type.DType == c.host && len(a.Data) == rows*c.row && len(shape) == len(c.shape)+1 && shape[0] == rows && slices.Equal(shape[1:], c.shape)
 }
 
-// layout is how a batch lies on the replicas.
+// layout describes how a batch is distributed over the replicas.
 type layout struct {
 	columns []column
 	types   [][]ir.Type // of each replica of this process
-	all     []int       // examples on each replica of all processes
-	first   int         // number of the first replica of this process
-	sizes   []int       // examples on each replica of this process
-	rows    []int       // rows of their memory
+	all     []int       // number of examples on each replica of all processes
+	first   int         // index of the first replica of this process
+	sizes   []int       // number of examples on each replica of this process
+	rows    []int       // rows that their memory holds
 }
 
-// layout works out how n examples lie on the replicas.
+// layout computes how n examples are distributed over the replicas.
 func (f *binder) layout(p *parts, n int) (*layout, error) {
 	if p.len() == 0 || p.at(0).IsZero() || len(p.at(0).Shape()) == 0 {
 		return nil, fmt.Errorf("the batch has no input with an axis of examples; expected arrays (batch, ...)")
@@ -259,7 +259,7 @@ func (f *binder) acquire(p *parts, n int) error {
 	return nil
 }
 
-// release gives the instance back.
+// release returns the instance.
 func (f *binder) release() {
 	if f.inst == nil {
 		return
@@ -269,18 +269,18 @@ func (f *binder) release() {
 	f.inst = nil
 }
 
-// forget lets go of the memory of the last batch.
+// forget drops the references to the last batch's memory.
 func (f *binder) forget() {
 	for replica := range f.sizes {
 		for i := range f.columns {
 			if b, ok := f.inst.Input(replica, i).(kernels.Borrower); ok {
-				_ = b.Borrow(nil) // which has no way to fail: batches must not be held on to
+				_ = b.Borrow(nil) // cannot fail; batches must not be kept alive
 			}
 		}
 	}
 }
 
-// deviceType returns the type that an array has in the program: floats take the model's float type, the others stay.
+// deviceType returns the type of an array in the program: floats take the model's float type, other types stay.
 func deviceType(a data.Array, float ir.DType) (ir.Type, error) {
 	if err := a.Check(); err != nil {
 		return ir.Type{}, err
@@ -295,8 +295,8 @@ func deviceType(a data.Array, float ir.DType) (ir.Type, error) {
 	return ir.Type{DType: d, Shape: ir.Shape(a.Shape())}, nil
 }
 
-// write makes a buffer hold rows: it reads them where they are, or copies them, converting floats where the types
-// differ. So a batch that was prepared while the step before it ran is in its place already.
+// write makes rows the contents of a buffer. The buffer uses them in place, or receives a copy, converted if float
+// types differ. So a batch that was prepared during the previous step is in its place already.
 func (c *column) write(dst kernels.Buffer, src []byte) error {
 	from, to := c.host, c.types.DType
 	borrower, inPlace := dst.(kernels.Borrower)
@@ -325,7 +325,7 @@ func (c *column) write(dst kernels.Buffer, src []byte) error {
 	return nil
 }
 
-// convert writes rows in the device's type.
+// convert converts rows to the device's type.
 func (c *column) convert(memory, src []byte) {
 	le := binary.LittleEndian
 	switch {
@@ -344,7 +344,7 @@ func (c *column) convert(memory, src []byte) {
 	}
 }
 
-// arrange puts the arrays of a batch in the order of the model's inputs and outputs.
+// arrange puts the arrays of a batch into the order of the model's inputs and outputs.
 func (m *Model) arrange(b *data.Batch, into *parts) (err error) {
 	if err := m.arrangeInputs(b, into); err != nil {
 		return err
@@ -379,8 +379,8 @@ func (m *Model) arrangeInputs(b *data.Batch, into *parts) (err error) {
 	return m.prepareInputs(into)
 }
 
-// byName puts named arrays in the order of names, into memory that is used again. Outputs without a loss need no
-// targets, and what is named like no input is left out, as in Keras.
+// byName puts named arrays into the order of names, in reused memory. Outputs without a loss need no targets. Names
+// that are not an input's are ignored, as in Keras.
 func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]data.Array) ([]data.Array, error) {
 	out := (*memory)[:0]
 	for _, name := range names {
@@ -399,8 +399,8 @@ func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]da
 	return out, nil
 }
 
-// trains reports whether the output of the given name has a loss. What a user-defined step does with its targets is not
-// known here.
+// trains reports whether the output of the given name has a loss. It is unknown what a user-defined step does with its
+// targets.
 func (m *Model) trains(name string, names []string) bool {
 	c := m.compiled
 	if c.trainStep != nil && c.config.Loss == nil {

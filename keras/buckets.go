@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Predictions, and evaluations, of many batch sizes share programs: where the examples of a batch do not influence each
-// other, a batch is padded with copies of its first example to one of a few sizes, and what is computed for those is
-// left out (ir.PaddedRows). Whether examples are independent is decided on the program, see [ir.RowWise]. The first
-// size that a model sees, and small ones, for which other kernels are faster, have programs of their own.
+// Predictions and evaluations of many batch sizes share programs. If the examples of a batch do not influence each
+// other, a batch is padded to one of a few sizes with copies of its first example, and the results for these copies are
+// dropped (ir.PaddedRows). [ir.RowWise] decides by the program whether examples are independent. The first size that a
+// model sees has its own program, and so have small sizes, for which other kernels are faster.
 
 // padsRows reports whether a batch of n examples is padded.
 func (m *Model) padsRows(n int) bool {
@@ -43,16 +43,15 @@ func (m *Model) rowWise(inputs []ir.Type) bool {
 	return ir.RowWise(p.Trace, "batch") == nil
 }
 
-// filling says which batches of Evaluate share programs. Their losses and metrics bring the examples of a batch
-// together, so the programs are told how many of the rows are examples, and leave the others out; whether they can is
-// decided on the program, see [ir.FillRows]. As with predictions, the first size and small ones have programs of their
-// own.
+// filling says which batches of Evaluate share programs. Losses and metrics combine the examples of a batch, so the
+// program is told how many of its rows are examples, and excludes the others. [ir.FillRows] decides by the program
+// whether that is possible. As with predictions, the first size and small sizes have their own programs.
 type filling struct {
-	first int  // examples of the first batch
-	never bool // the program cannot leave rows out
+	first int  // number of examples in the first batch
+	never bool // the program cannot exclude rows
 }
 
-// wants reports whether a batch of n examples is padded. It is called with Model.training held.
+// wants reports whether a batch of n examples is padded. Model.training is held.
 func (f *filling) wants(n int) bool {
 	if f == nil || f.never {
 		return false
@@ -69,8 +68,8 @@ func (f *binder) tellRows(n int) error {
 	return f.inst.Input(0, len(f.columns)).Write(f.count[:])
 }
 
-// newTestBinder returns a binder for test steps. What a user-defined step does with a batch, its code decides, which
-// may look at the size.
+// newTestBinder returns a binder for test steps. Batches of a user-defined step are not padded, because its code may
+// look at the batch size.
 func (m *Model) newTestBinder() *binder {
 	f := newBinder(m.compiled.test, m.policy.Float())
 	if m.compiled.testStep == nil && m.compiled.trainStep == nil {
@@ -79,7 +78,7 @@ func (m *Model) newTestBinder() *binder {
 	return f
 }
 
-// fill returns memory with the given examples of column i and copies of the first one after them.
+// fill returns memory with the given examples of column i, followed by copies of the first one.
 func (f *binder) fill(i int, examples []byte) []byte {
 	row := f.columns[i].row
 	if f.staged[i] == nil {
@@ -96,8 +95,8 @@ func (f *binder) fill(i int, examples []byte) []byte {
 	return all
 }
 
-// fillPart is a replica's part of column i with as many rows as the other replicas have; like begins with an example of
-// the batch, of which the rows that are none are copies.
+// fillPart pads a replica's part of column i to the number of rows of the other replicas. The padding consists of
+// copies of the example that like begins with.
 func (f *binder) fillPart(i, replica int, part, like []byte) []byte {
 	row := f.columns[i].row
 	size := f.part * row

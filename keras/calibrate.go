@@ -130,7 +130,7 @@ func (m *Model) calibratedLayers(how quantizers.Calibrator, blocks []layers.Laye
 	return chosen, nil
 }
 
-// examples are those to calibrate with.
+// examples returns the examples to calibrate with.
 func (c Calibration) examples(ctx context.Context, how quantizers.Calibrator) (*data.ArraySource, error) {
 	samples, length := how.Examples()
 	switch {
@@ -210,7 +210,7 @@ func firstExamples(ctx context.Context, ds data.Dataset, n int) (*data.ArraySour
 	return data.Arrays(all, nil), nil
 }
 
-// joined puts arrays one after the other along axis 0.
+// joined concatenates arrays along axis 0.
 func joined(parts []data.Array) (data.Array, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -228,7 +228,7 @@ func joined(parts []data.Array) (data.Array, error) {
 	return all, nil
 }
 
-// around is a model that computes a layer for single examples such as those.
+// around returns a model that applies a layer to examples of this form.
 func around(l layers.Layer, examples *data.ArraySource) (*Model, error) {
 	var inputs []*layers.KerasTensor
 	if m, ok := l.(*Model); ok && len(m.Inputs()) > 0 {
@@ -251,7 +251,7 @@ func around(l layers.Layer, examples *data.ArraySource) (*Model, error) {
 
 func inputType(in *layers.KerasTensor) string { return in.DType().String() }
 
-// applied is what a layer gives for all examples.
+// applied returns the results of a layer for all examples.
 func applied(ctx context.Context, l layers.Layer, examples *data.ArraySource) (*data.ArraySource, error) {
 	m, err := around(l, examples)
 	if err != nil {
@@ -272,7 +272,7 @@ func applied(ctx context.Context, l layers.Layer, examples *data.ArraySource) (*
 	return data.Arrays(y, nil), nil
 }
 
-// calibrateBlock quantizes layers of one block after what they get to see of the examples.
+// calibrateBlock quantizes the layers of one block by the inputs that they receive for the examples.
 func (m *Model) calibrateBlock(ctx context.Context, how quantizers.Calibrator, block layers.Layer, of []layers.Calibrated, examples *data.ArraySource) error {
 	o := &observer{Block: block, of: of}
 	o.products, o.magnitudes = how.Needs()
@@ -305,7 +305,7 @@ func (m *Model) calibrateBlock(ctx context.Context, how quantizers.Calibrator, b
 	return nil
 }
 
-// add adds what was seen in one example.
+// add adds the statistics of one example.
 func add(s *quantizers.Statistics, rows, values data.Array, products bool) error {
 	n, ok := rows.Elements().([]float32)
 	v, also := values.Elements().([]float32)
@@ -330,8 +330,9 @@ func add(s *quantizers.Statistics, rows, values data.Array, products bool) error
 	return nil
 }
 
-// observer computes a block, and in place of its results what is to be known of the inputs of layers in it: for each
-// the number of rows, and sums of products (1, features, features) or largest magnitudes (1, features).
+// observer computes a block, but in place of its results returns statistics of the inputs of some of its layers: for
+// each layer the number of rows, and either sums of products (1, features, features) or the largest magnitudes (1,
+// features).
 type observer struct {
 	layers.Base
 
@@ -383,7 +384,7 @@ func (o *observer) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// statistics is what there is to know of x.
+// statistics returns the statistics of x.
 func (o *observer) statistics(x *ops.Tensor, features int) (rows, sum *ops.Tensor) {
 	x = ops.Cast(ops.Reshape(x, -1, features), ir.Float32)
 	rows = ops.Reshape(ops.Sum(ops.OnesLike(ops.Slice(x, []int{0, 0}, []int{x.Dim(0), 1}))), 1)

@@ -24,8 +24,8 @@ func (m *Model) stepContext(r *distribute.Replica, training bool) *layers.Contex
 	return c
 }
 
-// checkNumbers looks for numbers that are not finite. Gradients of scaled losses may be infinite: then the optimizer
-// skips the step.
+// checkNumbers checks that numbers are finite. Gradients of scaled losses may be infinite; the optimizer then skips the
+// step.
 func (c *compiled) checkNumbers(x *ops.Tensor, what string) *ops.Tensor {
 	if !x.DType().IsFloat() {
 		return x
@@ -36,7 +36,7 @@ func (c *compiled) checkNumbers(x *ops.Tensor, what string) *ops.Tensor {
 	return ops.CheckNumerics(x, what)
 }
 
-// checkLoss looks at the loss that a step reports, where that was asked for: the one that it trains on is never
+// checkLoss checks the loss that a step reports, if checks were requested. The loss that it trains on is never
 // computed, only its gradient.
 func (c *compiled) checkLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tensor {
 	if c.config.CheckNumerics {
@@ -45,8 +45,8 @@ func (c *compiled) checkLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tenso
 	return loss
 }
 
-// checkGradients looks at the gradients of a step, where that was asked for: of variables, and after them of rows of
-// dynamic embeddings.
+// checkGradients checks the gradients of a step, if checks were requested: those of variables, followed by those of
+// rows of dynamic embeddings.
 func (c *compiled) checkGradients(r *distribute.Replica, variables distribute.Variables, g ops.Gradients) ops.Gradients {
 	_, scaled := c.optimizer.(*optimizers.LossScaleOptimizer)
 	if !c.config.CheckNumerics || scaled {

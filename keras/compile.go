@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// CompileConfig says how a model is trained. Names and values are resolved as Keras does; for a model with several
-// outputs, losses, weights and metrics are given as a list in the order of the outputs or as a map by output name.
+// CompileConfig says how a model is trained. Names and values are resolved as in Keras. For a model with several
+// outputs, losses, weights and metrics are a list in the order of the outputs, or a map by output name.
 type CompileConfig struct {
 	// Optimizer is a name ("adam") or an optimizer; nil is "rmsprop".
 	Optimizer any
@@ -25,56 +25,56 @@ type CompileConfig struct {
 	Loss any
 	// LossWeights multiply the losses of the outputs: []float64 or map[string]float64; nil is 1 for each.
 	LossWeights any
-	// Metrics are shown but not trained on; they ignore sample weights. []metrics.Metric, []string, []any, or for
-	// several outputs a [][]any or map[string]any. "accuracy" picks the kind that fits the shapes.
+	// Metrics are reported but not trained on; they ignore sample weights. Give []metrics.Metric, []string, []any, or
+	// for several outputs a [][]any or map[string]any. "accuracy" selects the kind of accuracy that fits the shapes.
 	Metrics any
 	// WeightedMetrics are metrics that use sample and class weights.
 	WeightedMetrics any
 	// StepsPerExecution is the number of batches run between two rounds of batch callbacks; 0 is 1.
 	StepsPerExecution int
-	// CheckNumerics makes Fit and Evaluate fail at the first step in which the result of a layer, the loss, or the
-	// gradient of either or of a weight is NaN or infinite, with an [*ops.NotFiniteError] that names the layer and the
-	// element. The failed step changes no variable. Use it to find where such numbers come from; it makes steps slower.
-	// Gradients of scaled losses are sometimes infinite on purpose and are not checked. It is
-	// tf.debugging.enable_check_numerics for one model. Files do not keep it.
+	// CheckNumerics makes Fit and Evaluate fail at the first step in which a layer's result, the loss, a weight's
+	// gradient, or the gradient of a result or loss is NaN or infinite. The error is an [*ops.NotFiniteError], which
+	// names the layer and the element. The failed step changes no variable. Use it to find where such numbers come
+	// from; it makes steps slower. Gradients of scaled losses are sometimes infinite on purpose and are not checked. It
+	// is tf.debugging.enable_check_numerics for one model. It is not saved in files.
 	CheckNumerics bool
-	// Remat, if it is not nil, lets training compute some layers twice, so that it needs less memory: what the gradient
-	// reads of them is computed again in place of being kept. The numbers are the same. It is keras.RematScope for one
-	// model; for a part of a layer see [ops.Remat]. Files do not keep it.
+	// Remat, if not nil, reduces the memory that training needs: some layers are computed twice, so that the values
+	// which their gradients read need not be kept. The numbers are the same. It is keras.RematScope for one model; for
+	// a part of a layer see [ops.Remat]. It is not saved in files.
 	Remat *RematScope
-	// TrainStep replaces the default training step: see [Step]. nil is the method TrainStep of the value that NewModel
-	// was given, if it has one. Files do not keep it.
+	// TrainStep replaces the default training step; see [Step]. If nil, the method TrainStep of the value given to
+	// NewModel is used, if it has one. It is not saved in files.
 	TrainStep StepFunc
-	// TestStep does the same for Evaluate and validation; nil is the method TestStep of the value that NewModel was
-	// given.
+	// TestStep does the same for Evaluate and validation; if nil, the method TestStep of the value given to NewModel is
+	// used.
 	TestStep StepFunc
 
-	fromFile   bool // which may say of a model that only predicts what training would refuse
-	jitCompile any  // of the file that the configuration was read from, for the one that is written; nil is "auto"
+	fromFile   bool // a file may hold, for a model that only predicts, a configuration that training would refuse
+	jitCompile any  // from the file that the configuration was read from, to be written again; nil is "auto"
 }
 
 // compiled is what Compile makes of a CompileConfig.
 type compiled struct {
 	config    CompileConfig
 	optimizer optimizers.Optimizer
-	trainable distribute.Variables // nil until the optimizers have their variables
-	frozen    map[any]bool         // the layers that were not trained then
-	traced    map[any]bool         // and when the functions were made
-	optimized []optimized          // what updates them, once they have
+	trainable distribute.Variables // nil until the optimizers have created their variables
+	frozen    map[any]bool         // the layers that were frozen then
+	traced    map[any]bool         // the layers that were frozen when the functions were made
+	optimized []optimized          // the optimizers and what each updates, once they have variables
 
 	trainStep, testStep *customStep // nil: Keras's own
 
-	layerNames  []string      // of the layers that the outputs are results of, where some are of the same
-	outputs     []*outputLoss // one for each output, once the outputs are known
+	layerNames  []string      // names of the layers that compute the outputs, if some outputs share a name
+	outputs     []*outputLoss // one per output, once the outputs are known
 	lossTracker *metrics.Mean
 	metrics     []*namedMetric
 	ready       bool // losses and metrics are resolved and have their variables
 
 	train, test               *distribute.Function
-	filling                   filling // of batches for test
+	filling                   filling // of test batches
 	trainResults, testResults resultFunctions
-	inputs, targets           int // arrays in a batch that the functions were made for
-	testInputs, testTargets   int // and those of test, which differ only where the test step is the user's
+	inputs, targets           int // number of arrays in a batch that the functions were made for
+	testInputs, testTargets   int // number in test batches, which differs only if the test step is the user's
 	classWeight               map[int]float64
 
 	batches [2]*batchRun // of TestOnBatch and TrainOnBatch
@@ -82,18 +82,18 @@ type compiled struct {
 	stale bool // the optimizer was made before layers changed
 
 	elsewhere atomic.Bool // a step uses weights of other models
-	revision  uint64      // layers.Revision when steps were last looked at
+	revision  uint64      // layers.Revision when the steps were last checked
 
 	serverCall int  // number of the first call of Fit, which names the weights on parameter servers; 0: none
-	onServers  bool // the weights have been put there
+	onServers  bool // the weights have been stored there
 }
 
 type outputLoss struct {
 	name    string
 	loss    losses.Loss // nil: the output is not trained
 	weight  float64
-	target  int           // position of its targets in a batch, -1 without
-	tracker *metrics.Mean // nil where the total says the same
+	target  int           // index of its targets in a batch, -1 if none
+	tracker *metrics.Mean // nil if the total loss says the same
 }
 
 type namedMetric struct {
@@ -104,8 +104,8 @@ type namedMetric struct {
 	tracker  bool // a running mean of what a user-defined step returned
 }
 
-// Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name is reset
-// then. It is an error while the model trains.
+// Compile sets the optimizer, loss and metrics. It can be called again, which resets the state of an optimizer given by
+// name. It is an error while the model trains.
 func (m *Model) Compile(config CompileConfig) error {
 	if !m.training.TryLock() {
 		return fmt.Errorf("keras: Compile: model %q is training or evaluating; wait for it to end", m.Name())
@@ -147,7 +147,7 @@ func (m *Model) Compile(config CompileConfig) error {
 	return nil
 }
 
-// checkNames resolves what needs no shapes, so that a typing mistake is found at once.
+// checkNames resolves what needs no shapes, so that a typing mistake is reported at once.
 func (c *compiled) checkNames() error {
 	var walkLoss, walkMetric func(v any) error
 	walkLoss = func(v any) error {
@@ -176,7 +176,7 @@ func (c *compiled) checkNames() error {
 	return nil
 }
 
-// checkOutputNames spreads what is given for each output, where the outputs are known before the model runs.
+// checkOutputNames assigns what is given per output, if the outputs are known before the model runs.
 func (m *Model) checkOutputNames(c *compiled) error {
 	f, known := m.topology.(*functional)
 	if !known || f.out.nested != nil || c.config.fromFile || c.trainStep != nil {
@@ -200,7 +200,7 @@ func (m *Model) checkOutputNames(c *compiled) error {
 	return err
 }
 
-// pointerHint replaces the error for a struct of which a pointer would have served.
+// pointerHint replaces the error for a struct if a pointer to it would have been valid.
 func pointerHint[T any](v any, err error) error {
 	if t := reflect.TypeOf(v); err != nil && t != nil && t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[T]()) {
 		return fmt.Errorf("received %s; pass a pointer, as in &%v{}", config.A(t.String()), t)
@@ -261,7 +261,7 @@ func (c *compiled) close() {
 	}
 }
 
-// errNotCompiled says what is missing for training.
+// errNotCompiled is the error for a model without what training needs.
 func (m *Model) errNotCompiled(what string) error {
 	return fmt.Errorf("keras: %s: model %q is not compiled; call Compile with an optimizer and a loss first", what, layers.Name(m))
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// isCompiled reports whether a compile configuration says anything: models that are not compiled have an empty one.
+// isCompiled reports whether a compile configuration is more than empty: models that were not compiled have an empty
+// one.
 func isCompiled(raw json.RawMessage) bool {
 	var o map[string]json.RawMessage
 	return json.Unmarshal(raw, &o) != nil && len(raw) > 0 || len(o) > 0

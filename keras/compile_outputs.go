@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// resolveLosses makes the loss of each output. named says whether the names are the model's own; the losses of outputs
-// without names are shown under the names of the losses, as in Keras. dict says whether the outputs are a dict, of
-// which some may go without a loss.
+// resolveLosses creates the loss of each output. named says whether the names are the model's own: losses of outputs
+// without names are reported under the losses' names, as in Keras. dict says whether the outputs are a dict, in which
+// some may have no loss.
 func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outputs []ir.Type) error {
 	specs, err := c.lossSpecs(names, len(outputs), dict)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outp
 	return nil
 }
 
-// lossSpecs spreads Loss over the outputs.
+// lossSpecs assigns Loss to the outputs.
 func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
 	if m, ok := c.byOutput(c.config.Loss, names); ok && !dict {
 		for _, name := range names {
@@ -82,7 +82,7 @@ func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
 	return specs, nil
 }
 
-// hasOther reports whether a map has a key that is none of the names.
+// hasOther reports whether a map has a key that is not among the names.
 func hasOther(m map[string]any, names []string) bool {
 	for key := range m {
 		if !slices.Contains(names, key) {
@@ -92,8 +92,8 @@ func hasOther(m map[string]any, names []string) bool {
 	return false
 }
 
-// placeTargets finds the position of each output's targets in a batch, -1 for none: there are targets for every output,
-// or for those with a loss, in their order.
+// placeTargets finds the index of each output's targets in a batch, -1 for none. A batch has targets either for every
+// output or for those with a loss, in their order.
 func placeTargets(specs []any, names []string, targets int) ([]int, error) {
 	places := make([]int, len(specs))
 	var trained []string
@@ -130,13 +130,13 @@ func lossWeight(v any) (float64, error) {
 		return float64(v), nil
 	case int:
 		return float64(v), nil
-	case map[string]any, []any, config.Object: // of a file
+	case map[string]any, []any, config.Object: // from a file
 		return 0, fmt.Errorf("received %s; expected one number", config.Received(v))
 	}
 	return 0, fmt.Errorf("received %v of type %T; expected one number", v, v)
 }
 
-// shapeOf returns the shape of the targets in the given place, nil for none.
+// shapeOf returns the shape of the targets at the given index, or nil.
 func shapeOf(targets []ir.Type, place int) ir.Shape {
 	if place < 0 || place >= len(targets) {
 		return nil
@@ -191,7 +191,7 @@ func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs [
 	return nil
 }
 
-// metricName renames what collides as Keras does: a weighted metric gets a prefix, others a count.
+// metricName renames duplicates as Keras does: a weighted metric gets a prefix, others get a number.
 func metricName(prefix, name string, taken map[string]bool, weighted bool) string {
 	if weighted && taken[prefix+name] {
 		name = "weighted_" + name
@@ -199,7 +199,7 @@ func metricName(prefix, name string, taken map[string]bool, weighted bool) strin
 	return uniqueName(prefix+name, taken)
 }
 
-// metricLists makes a flat list for a model with one output a list for that output. An empty list is none for any.
+// metricLists wraps a flat list for a model with one output in a list. An empty list means no metrics for any output.
 func (c *compiled) metricLists(spec any, outputs int) any {
 	list, ok := asList(spec)
 	if ok && len(list) == 0 {
@@ -216,7 +216,7 @@ func (c *compiled) metricLists(spec any, outputs int) any {
 	return list
 }
 
-// uniqueName adds a count to a name that is taken.
+// uniqueName adds a number to a name that is taken.
 func uniqueName(name string, taken map[string]bool) string {
 	unique := name
 	for i := 1; taken[unique]; i++ {
@@ -226,7 +226,7 @@ func uniqueName(name string, taken map[string]bool) string {
 	return unique
 }
 
-// buildMetrics makes the state of all metrics and trackers.
+// buildMetrics creates the state of all metrics and trackers.
 func (c *compiled) buildMetrics(m *Model, targets, outputs []ir.Type) error {
 	dtype := m.policy.Float()
 	for _, metric := range c.compiledMetrics() {
@@ -247,7 +247,7 @@ func (c *compiled) buildMetrics(m *Model, targets, outputs []ir.Type) error {
 	return nil
 }
 
-// naming puts a prefix before an error that does not begin with it yet.
+// naming puts a prefix before an error that does not have it yet.
 func naming(prefix string, err error) error {
 	if strings.HasPrefix(err.Error(), prefix) {
 		return err
@@ -255,8 +255,8 @@ func naming(prefix string, err error) error {
 	return fmt.Errorf("%s%w", prefix, err)
 }
 
-// compiledMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list; nil
-// before they are resolved.
+// compiledMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list. It
+// returns nil before they are resolved.
 func (c *compiled) compiledMetrics() []*namedMetric {
 	if c.lossTracker == nil {
 		return nil

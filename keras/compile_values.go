@@ -92,7 +92,7 @@ func convertMap[T any](in map[string]T) map[string]any {
 	return out
 }
 
-// byOutput is a value of the config that is a map. An entry for a layer counts for each output that is a result of it.
+// byOutput returns a config value that is a map. An entry for a layer applies to each output of that layer.
 func (c *compiled) byOutput(v any, names []string) (map[string]any, bool) {
 	m, ok := asMap(v)
 	if !ok || len(names) != len(c.layerNames) {
@@ -109,7 +109,7 @@ func (c *compiled) byOutput(v any, names []string) (map[string]any, bool) {
 	return m, true
 }
 
-// perOutput spreads a value of the config over the outputs. A single value goes to all outputs where shared is set.
+// perOutput assigns a config value to the outputs. A single value applies to all outputs if shared is set.
 func (c *compiled) perOutput(what string, v any, names []string, n int, shared bool) ([]any, error) {
 	out := make([]any, n)
 	if v == nil {
@@ -139,8 +139,8 @@ func (c *compiled) perOutput(what string, v any, names []string, n int, shared b
 	return out, nil
 }
 
-// metricOf reads a function as a metric in the way of Keras, which looks for its name among the losses first: as a
-// function cosine_similarity is the loss, which is negative, and not the metric of that name.
+// metricOf reads a function as a metric as Keras does, which looks for its name among the losses first: the function
+// cosine_similarity is the loss, which is negative, not the metric of that name.
 func metricOf(v any) any {
 	o, ok := v.(config.Object)
 	if !ok {

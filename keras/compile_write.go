@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// compileObject returns the compile_config of a Keras document, nil for a model that is not compiled: what was passed
-// to Compile, with the optimizer's present learning rate.
+// compileObject returns the compile_config of a Keras document, or nil if the model is not compiled: what was passed to
+// Compile, with the optimizer's current learning rate.
 func (m *Model) compileObject() (map[string]any, error) {
 	if m.compiled == nil {
 		return nil, nil
@@ -50,20 +50,20 @@ func (m *Model) compileObject() (map[string]any, error) {
 	}, nil
 }
 
-// optimizerObject describes the optimizer. One that was wrapped for the sake of half precision is written without the
-// wrapper, which compiling puts around it again.
+// optimizerObject describes the optimizer. An optimizer that was wrapped for half precision is written without the
+// wrapper, which Compile adds again.
 func (m *Model) optimizerObject() (map[string]any, error) {
 	o := m.compiled.optimizer
 	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok && !givenScaled(m.compiled.config.Optimizer) {
 		o = scaled.Inner
 	}
 	wide := slices.ContainsFunc(m.TrainableVariables(), func(v *distribute.Variable) bool { return v.Type().DType == ir.Float64 })
-	m.slots.Lock() // whose rate another goroutine may be making a variable of
+	m.slots.Lock() // another goroutine may be making the rate a variable
 	defer m.slots.Unlock()
 	return describeOptimizer(o, wide)
 }
 
-// givenScaled reports whether the user asked for the wrapper himself.
+// givenScaled reports whether the user passed the wrapper.
 func givenScaled(v any) bool {
 	switch v := v.(type) {
 	case *optimizers.LossScaleOptimizer:
@@ -74,14 +74,15 @@ func givenScaled(v any) bool {
 	return false
 }
 
-// describeOptimizer describes an optimizer of weights; wide: some of these are float64, and so is its learning rate.
+// describeOptimizer describes an optimizer. wide says that some of its weights are float64, and so is its learning
+// rate.
 func describeOptimizer(o optimizers.Optimizer, wide bool) (map[string]any, error) {
 	object, err := config.EncodeObject(o)
 	if err != nil {
 		return nil, err
 	}
 	c := object["config"].(map[string]any)
-	if config.RegisteredName(o) == "" || config.HasKey(o, "name") { // a type of the caller's own may have none
+	if config.RegisteredName(o) == "" || config.HasKey(o, "name") { // a caller's own type may have none
 		c["name"] = optimizerName(o)
 	}
 	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok {
@@ -104,7 +105,7 @@ func describeOptimizer(o optimizers.Optimizer, wide bool) (map[string]any, error
 	return object, nil
 }
 
-// describeCompiled writes names as they are, values as objects, and lists and maps of both.
+// describeCompiled writes names unchanged, values as objects, and lists and maps of both.
 func describeCompiled(v any, get func(any) (any, error)) (any, error) {
 	if list, ok := asList(v); ok {
 		out := make([]any, len(list))
@@ -151,7 +152,7 @@ func describeCompiled(v any, get func(any) (any, error)) (any, error) {
 	}
 	object, err := config.EncodeObject(value)
 	if m, own := value.(interface{ NameOr(names ...string) string }); own && err == nil && config.Module(value) == "" && m.NameOr() != "" {
-		object["config"].(map[string]any)["name"] = m.NameOr() // given by SetName, as Keras's base class keeps it
+		object["config"].(map[string]any)["name"] = m.NameOr() // given by SetName, as Keras's base class stores it
 	}
 	return object, err
 }

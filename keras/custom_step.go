@@ -14,8 +14,8 @@ import (
 )
 
 // Step is what a custom TrainStep or TestStep works with: the batch, and the trace of one replica, in which the step
-// describes what is computed. It replaces the argument data of Keras's train_step and test_step, and what these take
-// from self.
+// describes the computation. It replaces the argument data of Keras's train_step and test_step, and what they take from
+// self.
 //
 //	func (g *GAN) TrainStep(s *keras.Step) keras.StepLogs {
 //		real := s.X[0]
@@ -29,14 +29,14 @@ import (
 //
 // The step is traced, like Keras's own: it runs once for each shape of the batch (and once before, to see what it uses)
 // and describes a program that every replica replays. So Go values in it are constants, and Go branches and loops are
-// evaluated when it is traced.
+// evaluated during tracing.
 //
 // # Replicas
 //
 // A step computes one replica's part. The tensor that it passes to Minimize, and every tensor that it returns, must be
-// a part of a sum: the sum over the replicas is the loss of the joined batch. Then N replicas train as one does.
-// [losses.Compute], [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage] give such parts: they divide by the
-// size of the global batch. ops.Mean does not.
+// one replica's share of a sum: the sum over the replicas is the loss of the whole batch. Then N replicas train like
+// one. [losses.Compute], [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage] give such shares: they divide by
+// the size of the global batch. ops.Mean does not.
 //
 // Optimizers sum the gradients over the replicas. Metrics are sums over all replicas. Random numbers differ from one
 // replica to the next.
@@ -44,20 +44,20 @@ import (
 // # Order
 //
 // Reads after an update see the new weights, as in Keras. The rows of dynamic embeddings are updated after the step,
-// with the gradients from [Step.Minimize] with the optimizer of Compile. So the gradient of a loss must be taken before
-// the weights that it was computed with are updated.
+// with the gradients from [Step.Minimize] with the optimizer of Compile. So take the gradient of a loss before you
+// update the weights that it was computed with.
 type Step struct {
 	*distribute.Replica
-	// X, Y and SampleWeight are this replica's part of the batch, (examples, ...) each: the inputs of the model, and
-	// the targets and weights that the data have. Class weights have become sample weights.
+	// X, Y and SampleWeight are this replica's part of the batch, each (examples, ...): the inputs of the model, and
+	// the dataset's targets and weights. Class weights have been turned into sample weights.
 	X, Y, SampleWeight []*ops.Tensor
 
 	m        *Model
 	step     *customStep
 	applied  []optimized
 	rowGrads []*ops.Tensor  // of the rows of dynamic embeddings among X
-	measured bool           // ComputeLoss was called, so its trackers have something to say
-	servers  *serverUpdates // that weights are updated by; nil: they are updated in the step
+	measured bool           // ComputeLoss was called, so its trackers have values
+	servers  *serverUpdates // they update the weights; nil: the step does
 }
 
 // StepLogs are the values that a step reports, by name. Each value is one of
@@ -82,18 +82,18 @@ type TrainStepper interface {
 }
 
 // TestStepper is implemented by values for [NewModel] that define their own step for Evaluate and validation. It is
-// Keras's Model.test_step. The default is Call, with the loss and metrics of Compile.
+// Keras's Model.test_step. The default step calls the model and computes the loss and metrics of Compile.
 type TestStepper interface {
 	TestStep(s *Step) StepLogs
 }
 
-// customStep is a user-defined step and what has been found out about it.
+// customStep is a user-defined step and what is known about it.
 type customStep struct {
 	name     string // of the method
 	call     StepFunc
 	training bool
 	explored bool           // logs are known
-	logs     []*namedMetric // in the order of their names
+	logs     []*namedMetric // sorted by name
 }
 
 // customSteps returns the user's steps, nil for Keras's own.
@@ -115,11 +115,10 @@ func (m *Model) customSteps(config CompileConfig) (train, test *customStep) {
 	return train, test
 }
 
-// checkSteps refuses methods that look like steps and are not.
+// checkSteps refuses methods that have the name of a step but not its signature.
 func checkSteps(value any) error {
 	v := reflect.ValueOf(value)
-	// Names that are constants: for one that is not, the linker would have to keep every exported method of the whole
-	// program.
+	// The names are constants: for variable names the linker would have to keep every exported method of the program.
 	for _, step := range []struct {
 		name   string
 		method reflect.Value
@@ -137,18 +136,19 @@ func checkSteps(value any) error {
 // Model returns the model that is being trained or tested.
 func (s *Step) Model() *Model { return s.m }
 
-// Training returns the context for calling the model, or models and layers in it, as in training, with dropout.
+// Training returns the context for calling the model, its layers or other models in training mode, with dropout for
+// example.
 func (s *Step) Training() *layers.Context { return s.m.stepContext(s.Replica, true) }
 
-// Inference returns the context for calling them as in prediction.
+// Inference returns the context for calling them in inference mode.
 func (s *Step) Inference() *layers.Context { return s.m.stepContext(s.Replica, false) }
 
 // Optimizer returns the optimizer that Compile was given.
 func (s *Step) Optimizer() optimizers.Optimizer { return s.m.compiled.optimizer }
 
 // ComputeLoss returns this replica's part of the loss that Compile describes, for the model's outputs and the targets
-// of the batch, with sample weights, loss weights, regularization and what layers added. It keeps track of it as
-// "loss", with the losses of the outputs where there are several; [Step.ComputeMetrics] reports them. It is Keras's
+// of the batch. It includes sample weights, loss weights, regularization and losses that layers added. The loss is
+// tracked as "loss", and with several outputs their losses too; [Step.ComputeMetrics] reports them. It is Keras's
 // Model.compute_loss.
 func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 	s.resolve("ComputeLoss", yPred)
@@ -160,9 +160,9 @@ func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 	return loss
 }
 
-// OutputLosses returns this replica's part of the loss of each output alone, as Compile names them: without sample
-// weights and the weights of the outputs, regularization, and what layers added. nil stands for an output that has no
-// loss. It is for steps that combine their loss themselves, and tracks nothing.
+// OutputLosses returns this replica's part of each output's loss separately, as given to Compile: without sample
+// weights, output weights, regularization, and losses that layers added. nil stands for an output that has no loss. It
+// is for steps that combine their losses themselves; it tracks nothing.
 func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
 	s.resolve("OutputLosses", yPred)
 	float := s.m.policy.Float()
@@ -176,7 +176,7 @@ func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
 	return parts
 }
 
-// ComputeMetrics updates the metrics of Compile with the batch and returns their logs, and those of the losses if
+// ComputeMetrics updates the metrics of Compile with the batch and returns their logs, with those of the losses if
 // ComputeLoss was called before. It is Keras's Model.compute_metrics.
 func (s *Step) ComputeMetrics(yPred ...*ops.Tensor) StepLogs {
 	s.resolve("ComputeMetrics", yPred)
@@ -191,7 +191,7 @@ func (s *Step) ComputeMetrics(yPred ...*ops.Tensor) StepLogs {
 	return logs
 }
 
-// resolve makes the losses and metrics of Compile for these outputs, the first time.
+// resolve creates the losses and metrics of Compile for these outputs, the first time.
 func (s *Step) resolve(what string, yPred []*ops.Tensor) {
 	c := s.m.compiled
 	outputs := make([]ir.Type, len(yPred))
@@ -223,9 +223,9 @@ func (s *Step) resolve(what string, yPred []*ops.Tensor) {
 //
 //	Σ values / (values of one example · global batch size)
 //
-// so that the parts of all replicas add up to the mean, even if some have fewer examples or none. Use it instead of
-// ops.Mean in a loss that you compute yourself. If values have several rows for each example, as for real and generated
-// images joined, all count.
+// so the parts of all replicas add up to the mean, even if some have fewer examples or none. Use it instead of ops.Mean
+// in a loss that you compute yourself. If values has several rows per example, for concatenated real and generated
+// images for example, all rows count.
 func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 	if values == nil || values.Rank() == 0 {
 		ops.Failf(s.Graph(), "Mean needs the values of the examples, (batch, ...); received a scalar or nil")
@@ -244,6 +244,6 @@ func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 	return ops.DivideScalar(ops.Sum(values), n*float64(s.GlobalBatchSize())/float64(local))
 }
 
-// AddedLosses returns this replica's part of regularization and of what the layers that were called so far have added
+// AddedLosses returns this replica's part of the regularization, and of the losses that the layers called so far added
 // with AddLoss. It is sum(model.losses) of Keras; ComputeLoss includes it.
 func (s *Step) AddedLosses() *ops.Tensor { return s.m.penalties(s.Replica, s.m.policy.Float()) }

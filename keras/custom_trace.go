@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// runStep traces a user-defined step and what keeps track of its logs.
+// runStep traces a user-defined step, and the updates that track its logs.
 func (m *Model) runStep(r *distribute.Replica, step *customStep, x, y, w []*ops.Tensor) *Step {
 	return m.trace(&Step{Replica: r, X: x, Y: y, SampleWeight: w, m: m, step: step})
 }
@@ -35,7 +35,7 @@ func (m *Model) trace(s *Step) *Step {
 	other := "nor another model's that is built under the same strategy, "
 	if s.servers == nil && distribute.WorkersOf(m.strategy) == nil {
 		state = append(state, m.elsewhere(r, state)...)
-	} else { // other processes would have to be told of them
+	} else { // other processes would have to be told about them
 		other = ""
 	}
 	m.checkOwn(r, state, "the "+step.name+" of model %q uses the variable %s, which is neither the model's, "+other+"nor that of an optimizer that the step applies; hold its layer in an exported "+
@@ -43,7 +43,7 @@ func (m *Model) trace(s *Step) *Step {
 	return s
 }
 
-// elsewhere lists the weights in a trace that another model, which is built, has made under the same strategy.
+// elsewhere lists the weights in a trace that belong to another, built model under the same strategy.
 func (m *Model) elsewhere(r *distribute.Replica, own distribute.Variables) (out distribute.Variables) {
 	own = slices.Concat(m.Weights(), own)
 	for _, v := range r.Variables() {
@@ -57,8 +57,8 @@ func (m *Model) elsewhere(r *distribute.Replica, own distribute.Variables) (out 
 	return out
 }
 
-// guard calls a function of the user's. A panic in it is the user's mistake, not ours, and becomes an error with the
-// place where it happened.
+// guard calls a user's function. A panic in it is the user's mistake, not ours, and becomes an error with the place
+// where it happened.
 func guard(t ops.Traced, name string, f func()) {
 	defer func() {
 		switch r := recover().(type) {
@@ -72,7 +72,7 @@ func guard(t ops.Traced, name string, f func()) {
 	f()
 }
 
-// list finds out what a step reports.
+// list records what a step reports.
 func (c *customStep) list(r *distribute.Replica, logs StepLogs) {
 	g := r.Graph()
 	if len(logs) == 0 {
@@ -137,15 +137,14 @@ func (c *customStep) names() []string {
 	return names
 }
 
-// stepBuilds reports whether the weights are created by calling a user-defined step, and not by Call, which may take
-// something else.
+// stepBuilds reports whether calling a user-defined step creates the weights, instead of Call, which may take other
+// inputs.
 func (m *Model) stepBuilds() bool {
 	_, ok := m.topology.(*subclass)
 	return ok
 }
 
-// explore traces steps once to see what they use: layers that are not built yet, optimizers, metrics. The caller holds
-// m.mu.
+// explore traces steps once to learn what they use: unbuilt layers, optimizers, metrics. The caller holds m.mu.
 func (m *Model) explore(steps []*customStep, p *parts) error {
 	for _, step := range steps {
 		if step.explored || !step.training && !m.compiled.testFits(p) {
@@ -180,7 +179,7 @@ func (m *Model) explore(steps []*customStep, p *parts) error {
 	return nil
 }
 
-// tryStep traces a step for a batch of the given types, which will not run.
+// tryStep traces a step for a batch of the given types. The trace never runs.
 func (m *Model) tryStep(step *customStep, types []ir.Type) (s *Step, err error) {
 	defer ops.Catch(&err)
 	c, rows := m.compiled, types[0].Shape[0]
@@ -205,7 +204,7 @@ func (c *compiled) reported(training bool) []*namedMetric {
 	return c.compiledMetrics()
 }
 
-// custom returns the user-defined step, nil for Keras's.
+// custom returns the user-defined step, or nil for Keras's.
 func (c *compiled) custom(training bool) *customStep {
 	if training {
 		return c.trainStep
@@ -221,7 +220,7 @@ func (m *Model) known(training bool) bool {
 	return m.compiled.ready && m.outputTypes != nil
 }
 
-// allMetrics lists what steps of both kinds report and what Compile was given, each metric once.
+// allMetrics lists what both kinds of steps report and what was given to Compile, each metric once.
 func (c *compiled) allMetrics() []*namedMetric {
 	var all []*namedMetric
 	for _, list := range [][]*namedMetric{c.reported(true), c.reported(false), c.compiledMetrics()} {

@@ -10,14 +10,14 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Minimize updates variables with the gradient of a loss: this replica's part of it, a scalar; the gradients are summed
-// over the replicas. Loss scaling is the optimizer's business (optimizers.WithLossScale). A step may use several
+// Minimize updates variables with the gradient of a loss. The loss is this replica's part, a scalar; the gradients are
+// summed over the replicas. Loss scaling is left to the optimizer (optimizers.WithLossScale). A step may use several
 // optimizers, each for different variables, and one optimizer several times. An optimizer is built for the variables
 // that it receives first.
 //
-// If optimizer is that of Compile, the rows of dynamic embeddings are updated by it too.
+// If optimizer is the one given to Compile, it also updates the rows of dynamic embeddings.
 //
-// Every variable must be one of the model and have a gradient; [Step.Apply] skips those that have none.
+// Every variable must belong to the model and have a gradient; [Step.Apply] skips those that have none.
 func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variables distribute.Variables) {
 	s.check("Minimize", optimizer, variables)
 	if loss == nil || loss.Rank() != 0 {
@@ -68,8 +68,8 @@ func (s *Step) addRows(grads []*ops.Tensor) {
 //
 //	gradients := ops.NewTape(s).Gradients(loss, model.TrainableVariables())
 //
-// which may be modified first. They are summed over the replicas. Variables without a gradient stay unchanged. An
-// optimizer that scales losses needs the gradients of optimizer.ScaleLoss(s.Replica, loss), after Build.
+// which you may modify first. They are summed over the replicas. Variables without a gradient stay unchanged. An
+// optimizer that scales losses needs the gradients of optimizer.ScaleLoss(s.Replica, loss), called after Build.
 func (s *Step) Apply(optimizer optimizers.Optimizer, gradients ops.Gradients) {
 	variables, ok := gradients.Of.(distribute.Variables)
 	if !ok {
@@ -94,7 +94,7 @@ func (s *Step) Apply(optimizer optimizers.Optimizer, gradients ops.Gradients) {
 	}
 }
 
-// check fails where an optimizer cannot be applied to variables.
+// check reports an error if an optimizer cannot be applied to variables.
 func (s *Step) check(what string, optimizer optimizers.Optimizer, variables distribute.Variables) {
 	g := s.Graph()
 	if v := reflect.ValueOf(optimizer); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {

@@ -12,7 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// DistributedDataset yields the batches of a dataset divided into one part per replica, for custom training loops.
+// DistributedDataset yields the batches of a dataset, each divided into one part per replica, for custom training
+// loops.
 type DistributedDataset = distribute.DistributedDataset
 
 // DistributeDataset divides each batch of ds among the replicas of a strategy:
@@ -30,7 +31,7 @@ func DistributeDataset(s distribute.Strategy, ds data.Dataset, options ...distri
 	}
 	d, err := s.DistributeDataset(HostDataset(ds, ir.Float32), options...)
 	if err != nil {
-		d, _ = s.DistributeDataset(failing{err}) // a dataset and no options: this cannot fail
+		d, _ = s.DistributeDataset(failing{err}) // cannot fail: a dataset and no options
 	}
 	return d
 }
@@ -53,7 +54,7 @@ func DistributeDatasetsFromFunction(s distribute.Strategy, f func(distribute.Inp
 	}, options...)
 }
 
-// HostDataset is ds in the form that a strategy takes, with floats of the given type.
+// HostDataset returns ds in the form that a strategy takes, with floats of the given type.
 func HostDataset(ds data.Dataset, float ir.DType) distribute.Dataset {
 	if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return failing{errors.New("keras: DistributeDataset: the data are nil; pass a data.Dataset of batches")}

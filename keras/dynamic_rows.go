@@ -14,29 +14,30 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Dynamic embeddings are a part of the host stage: the program takes the rows of a batch as an input, and a step of
-// training returns their gradient, by which the table is updated when the step has run. So they work under every
-// strategy of one process, and with rows on parameter servers.
+// Dynamic embeddings belong to the host stage: the program takes the rows of a batch as an input, and a training step
+// returns their gradient, with which the table is updated after the step. So they work under every strategy of one
+// process, and with rows on parameter servers.
 
-// rowInput is a call of a dynamic embedding: which inputs of the program have its rows, and its mask.
+// rowInput is a call of a dynamic embedding, with the inputs of the program that hold its rows and its mask.
 type rowInput struct {
 	layer *layers.Embedding
 	node  *layers.Node
-	at    int // among the inputs of the program
-	mask  int // the same; -1: none
+	at    int // index among the program's inputs
+	mask  int // index among the program's inputs; -1: none
 }
 
-// rowBatch is what a batch has looked up by one call.
+// rowBatch is what one call has looked up for a batch.
 type rowBatch struct {
 	rowInput
 	keys layers.BatchKeys
 	seen []uint64 // see parameters.Read
 }
 
-// rowSource looks up rows for the keys of each of the batches; nil is the tables of this process.
+// rowSource looks up rows for the keys of each of the batches; nil means the tables of this process.
 type rowSource func(batches []rowBatch) ([][]float32, error)
 
-// findRows lists the calls of dynamic embeddings, whose results the program takes, and gives the program their masks.
+// findRows lists the calls of dynamic embeddings, whose results are inputs of the program, and adds their masks to
+// these inputs.
 func (h *hostStage) findRows() error {
 	made := map[*layers.KerasTensor]bool{}
 	for _, n := range h.nodes {
@@ -63,7 +64,7 @@ func (h *hostStage) findRows() error {
 	return nil
 }
 
-// masked gives the rows among the inputs of the program their masks.
+// masked attaches the masks to the rows among the program's inputs.
 func (h *hostStage) masked(inputs []*ops.Tensor) []*ops.Tensor {
 	for _, r := range h.rows {
 		if r.mask >= 0 {
@@ -145,7 +146,7 @@ func (m *Model) dynamicLayers() []*layers.Embedding {
 	return out
 }
 
-// prepareTables makes the tables ready to be trained by the optimizer.
+// prepareTables makes the tables ready for training by the optimizer.
 func (m *Model) prepareTables() error {
 	for _, l := range m.dynamicLayers() {
 		if !m.compiled.trains(l) {
@@ -171,7 +172,7 @@ func (m *Model) tableRule(l *layers.Embedding) (parameters.Rule, error) {
 	return rule, err
 }
 
-// rowSources are variables and rows that a loss is differentiated by.
+// rowSources are the variables and rows that a loss is differentiated with respect to.
 type rowSources struct {
 	variables distribute.Variables
 	rows      []*ops.Tensor
@@ -182,12 +183,13 @@ func (s rowSources) Tensors(g *ops.Graph) []*ops.Tensor {
 	return append(s.variables.Tensors(g), s.rows...)
 }
 
-// EarlierTensors are the values of the variables before they were assigned; see [distribute.Variables.EarlierTensors].
+// EarlierTensors returns the values of the variables before they were assigned; see
+// [distribute.Variables.EarlierTensors].
 func (s rowSources) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
 	return s.variables.EarlierTensors(g)
 }
 
-// rowsOf picks the rows among the inputs of the program.
+// rowsOf selects the rows among the program's inputs.
 func (m *Model) rowsOf(x []*ops.Tensor) []*ops.Tensor {
 	var out []*ops.Tensor
 	for _, r := range m.rowInputs() {
@@ -198,7 +200,7 @@ func (m *Model) rowsOf(x []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// rowGradients are gradients of rows as a step returns them: zeros where the loss does not depend on them.
+// rowGradients returns the gradients of rows as a step outputs them: zeros for rows that the loss does not depend on.
 func rowGradients(rows, grads []*ops.Tensor) []*ops.Tensor {
 	out := make([]*ops.Tensor, len(rows))
 	for i, x := range rows {
@@ -220,8 +222,8 @@ type rowUpdate struct {
 	seen  []uint64
 }
 
-// rowUpdates sums the gradients that a step has returned, from output number first on: those of equal keys, of all
-// calls of a layer.
+// rowUpdates sums the gradients that a step returned, from output number first on, for equal keys in all calls of a
+// layer.
 func (m *Model) rowUpdates(inst *distribute.Instance, p *parts, first int, sizes []int) ([]rowUpdate, error) {
 	var out []rowUpdate
 	at := first
@@ -244,7 +246,7 @@ func (m *Model) rowUpdates(inst *distribute.Instance, p *parts, first int, sizes
 			if len(part) < n*perExample {
 				return nil, errors.New("the gradient of rows is shorter than the batch")
 			}
-			all = append(all, part[:n*perExample]...) // without what fills a part up
+			all = append(all, part[:n*perExample]...) // without padding
 		}
 		at++
 		u := rowUpdate{b.layer, b.keys.Keys, b.keys.Names, parameters.SumRows(len(b.keys.Keys), b.keys.Places, width, all), b.seen}
@@ -257,7 +259,7 @@ func (m *Model) rowUpdates(inst *distribute.Instance, p *parts, first int, sizes
 	return out, nil
 }
 
-// merge adds the update by another call of the layer.
+// merge adds the update of another call of the layer.
 func (u *rowUpdate) merge(o *rowUpdate) {
 	keys, places := parameters.Distinct(slices.Concat(u.keys, o.keys))
 	u.grads = parameters.SumRows(len(keys), places, u.layer.OutputDim, slices.Concat(u.grads, o.grads))
@@ -271,7 +273,7 @@ func (u *rowUpdate) merge(o *rowUpdate) {
 	u.keys = keys
 }
 
-// trainRows updates the tables of this process with what a step has returned.
+// trainRows updates the tables of this process with the gradients that a step returned.
 func (m *Model) trainRows(inst *distribute.Instance, p *parts, f *binder) error {
 	if len(m.rowInputs()) == 0 {
 		return nil

@@ -13,13 +13,13 @@ import (
 
 // Evaluate returns the loss and metrics of the model on data, by name: scores["loss"], scores["accuracy"].
 //
-// Layers that draw random numbers whether they are trained or not draw others for each batch of each call. They follow
-// from the seed, the steps of training so far and the number of batches evaluated since.
+// Layers that draw random numbers whether they are trained or not draw new numbers for each batch of each call. The
+// numbers depend on the seed, the number of training steps so far and the number of batches evaluated since.
 //
 // Batches of many sizes share programs if losses and metrics can exclude the rows that pad a batch to one of a few
-// sizes. Values for single examples are bit for bit those of a program for the batch's own size; sums over examples may
-// be formed in another order and differ in the last digits. The first size that a model evaluates, sizes below 8, and
-// user-defined steps have separate programs.
+// sizes. Values for single examples equal those of a program for the batch's own size bit for bit; sums over examples
+// may be added in another order and differ in the last digits. The first size that a model evaluates, sizes below 8,
+// and user-defined steps have separate programs.
 func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...EvaluateOption) (map[string]float64, error) {
 	logs, err := m.EvaluateLogs(ctx, ds, options...)
 	if err != nil {
@@ -32,7 +32,7 @@ func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...Evalua
 	return scores, nil
 }
 
-// EvaluateLogs is Evaluate with the full results of metrics that have several numbers.
+// EvaluateLogs is Evaluate with all numbers of metrics that have several.
 func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...EvaluateOption) (*callbacks.Logs, error) {
 	c, err := newFitConfig("Evaluate", options, EvaluateOption.applyEvaluate)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Model) evaluate(ctx context.Context, ds data.Dataset, c *fitConfig) (*c
 	return logs, nil
 }
 
-// evaluator runs the test step over data; Fit keeps one for validation.
+// evaluator runs the test step over data. Fit keeps one for validation.
 type evaluator struct {
 	m       *Model
 	source  source
@@ -80,7 +80,7 @@ type evaluator struct {
 	binder  *binder
 	parts   parts
 	results *resultReader
-	inFit   bool // validation: the functions are Fit's
+	inFit   bool // validation: Fit's functions are used
 	nan     nanCheck
 }
 
@@ -91,16 +91,16 @@ func (e *evaluator) close() {
 	}
 }
 
-// trace traces the user's test step for the first batch, which may have other arrays than those of the training: before
-// the training, so that its mistakes are found now, and its metrics are there when a backup is restored.
+// trace traces the user's test step for the first batch, whose arrays may differ from those of training. It does so
+// before training: mistakes are then found at once, and the step's metrics exist when a backup is restored.
 func (e *evaluator) trace(ctx context.Context) error {
-	defer e.source.close() // run begins from the beginning
+	defer e.source.close() // run starts from the beginning
 	if err := e.source.begin(ctx, 0); err != nil {
 		return err
 	}
 	b, err := e.source.next()
 	if err == io.EOF {
-		return nil // run says so
+		return nil // run reports it
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (e *evaluator) trace(ctx context.Context) error {
 func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	e.source.close() // always from the beginning
 	if e.inFit {
-		e.m.tested = 0 // also where a validation is made again after workers were lost
+		e.m.tested = 0 // also if a validation is repeated after workers were lost
 	}
 	looksForNaN(e.source, !e.nan.told || e.nan.refuse)
 	lendsMemory(e.source, distribute.WorkersOf(e.m.strategy) == nil)
@@ -130,7 +130,7 @@ func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	if err != nil {
 		e.list.Fail(err)
 	}
-	shown := addLogs(callbacks.NewLogs(nil), "", logs) // what callbacks add to it is no result
+	shown := addLogs(callbacks.NewLogs(nil), "", logs) // what callbacks add is not a result
 	err = errors.Join(err, e.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTestEnd(shown) }))
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (e *evaluator) batches(ctx context.Context) (*callbacks.Logs, error) {
 	if seen == 0 {
 		return nil, fmt.Errorf("the data are empty; expected at least one batch")
 	}
-	if g := distribute.WorkersOf(e.m.strategy); g != nil { // of what one has left out nobody else has that part
+	if g := distribute.WorkersOf(e.m.strategy); g != nil { // if one worker is left out, nobody has its part
 		if err := g.Agree(ctx, distribute.WorkerCall{Name: fmt.Sprintf("evaluation of %d batches, %d examples", seen, rows)}); err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 	return e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchEnd(index, logs) })
 }
 
-// look finds labels and numbers that the result could only be spoilt by.
+// look checks labels and numbers for values that could only spoil the result.
 func (e *evaluator) look(index int) error {
 	if index == 0 {
 		if err := e.m.checkLabels(&e.parts); err != nil {
@@ -223,7 +223,7 @@ func (e *evaluator) look(index int) error {
 	return e.nan.look(e.m, &e.parts, func() string { return fmt.Sprintf("%s: batch %d", what, index) }, spoilsScores)
 }
 
-// prepare makes model and functions ready for the shapes of the first batch, and resets the metrics.
+// prepare makes the model and functions ready for the shapes of the first batch, and resets the metrics.
 func (e *evaluator) prepare() error {
 	c := e.m.compiled
 	e.m.mu.Lock()

@@ -85,7 +85,7 @@ func (m *Model) exported(c exportConfig) ([]byte, error) {
 	return program.Marshal()
 }
 
-// rowsOfConstants is the largest first axis of the constants among the arguments of calls; 0 where there is none.
+// rowsOfConstants returns the largest first axis of the constants among the arguments of calls, or 0 if there are none.
 func (m *Model) rowsOfConstants() int {
 	f, ok := m.topology.(*functional)
 	if !ok {
@@ -120,7 +120,8 @@ func (m *Model) rowsOfConstants() int {
 	return rows
 }
 
-// inference traces the model once. Open axes stay open, as sizes of package dim, but for a batch that the options give.
+// inference traces the model once. Open axes stay open, as sizes of package dim, except for a batch size that the
+// options give.
 func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	m.mu.Lock()
 	inputs := slices.Clone(m.inputTypes)
@@ -141,8 +142,8 @@ func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	return p, m.exportedWeights(p, r, p.Trace)
 }
 
-// exportedInputs are the names of the inputs: those declared, as far as it is their tensors that the program takes. If
-// a layer that works on the host stands before the program, the tensor is what that layer makes.
+// exportedInputs returns the names of the inputs. Declared names are used where the program takes the declared tensor;
+// if a layer that runs on the host precedes the program, the tensor is that layer's result.
 func (m *Model) exportedInputs(types []ir.Type) []string {
 	declared := m.topology.inputs()
 	names := make([]string, len(types))
@@ -158,7 +159,7 @@ func (m *Model) exportedInputs(types []ir.Type) []string {
 	return names
 }
 
-// exportedNames are the names of the outputs.
+// exportedNames returns the names of the outputs.
 func (m *Model) exportedNames(n int) []string {
 	names := slices.Clone(m.topology.outputNames())
 	if len(names) != n {
@@ -170,7 +171,7 @@ func (m *Model) exportedNames(n int) []string {
 	return names
 }
 
-// traceInference traces what the model predicts, for the given batch (0 leaves it open).
+// traceInference traces the prediction for the given batch size (0 leaves it open).
 func (m *Model) traceInference(p *onnx.Program, inputs []ir.Type, examples int) (r *distribute.Replica, err error) {
 	defer ops.Catch(&err)
 	types := slices.Clone(inputs)

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/data"
 )
 
-// feeder goes through a pass of a dataset in a goroutine, ahead of the steps on devices that have memory of their own:
-// while a step is at work, the next batches are made, looked at and written to the memory that the device copies from.
+// feeder makes a pass over a dataset in a goroutine, ahead of the steps on devices that have memory of their own: while
+// a step runs, the next batches are made, checked and written to the memory that the device copies from.
 type feeder struct {
 	ahead  *ahead
 	cancel context.CancelFunc
@@ -22,24 +22,24 @@ type feeder struct {
 	taken  int
 
 	mu      sync.Mutex
-	allowed int // batches that may be asked for
+	allowed int // number of batches that may be requested
 	more    chan struct{}
 
-	over  bool             // the pass came to its end; else the goroutine of the dataset has left by runtime.Goexit
+	over  bool             // the pass reached its end; otherwise the dataset's goroutine ended by runtime.Goexit
 	panic *data.PanicError // of the dataset
 }
 
 // fedBatch is a batch, or the error that ends the pass.
 type fedBatch struct {
 	data.Batch
-	memory data.Batch // for copies of batches whose memory is used again
+	memory data.Batch // for copies of batches whose memory is reused
 	err    error
 }
 
-// feederDepth is how many batches exist at once: one is used, one waits, one is made.
+// feederDepth is the number of batches that exist at once: one in use, one waiting, one being made.
 const feederDepth = 3
 
-// newFeeder begins a pass. At most so many batches are asked for before allow is called, or a batch is.
+// newFeeder starts a pass. At most allowed batches are requested before allow is called or a batch is taken.
 func newFeeder(ctx context.Context, ds data.Dataset, epoch, allowed int, a *ahead) *feeder {
 	f := &feeder{
 		ahead: a, allowed: allowed,
@@ -50,7 +50,7 @@ func newFeeder(ctx context.Context, ds data.Dataset, epoch, allowed int, a *ahea
 		f.free <- &fedBatch{}
 	}
 	ctx, f.cancel = context.WithCancel(ctx)
-	_, keeps := ds.(*data.Pipeline) // whose memory is never used again
+	_, keeps := ds.(*data.Pipeline) // its memory is never reused
 	go func() {
 		defer close(f.done)
 		defer close(f.ready)
@@ -74,7 +74,7 @@ func (f *feeder) bury(v any) {
 	f.panic = e
 }
 
-// run is the goroutine.
+// run is the body of the goroutine.
 func (f *feeder) run(ctx context.Context, ds data.Dataset, epoch int, keeps bool) {
 	if !f.mayGoOn(ctx, 0) {
 		return
@@ -94,7 +94,7 @@ func (f *feeder) run(ctx context.Context, ds data.Dataset, epoch int, keeps bool
 			}
 			f.ahead.prepare(&b.Batch)
 		}
-		f.ready <- b // never blocks: as many places as batches
+		f.ready <- b // never blocks: the channel has room for all batches
 		count++
 		if err != nil || !f.mayGoOn(ctx, count) {
 			return
@@ -102,7 +102,7 @@ func (f *feeder) run(ctx context.Context, ds data.Dataset, epoch int, keeps bool
 	}
 }
 
-// mayGoOn waits until another batch than the first count ones may be asked for; false when the pass is closed.
+// mayGoOn waits until a batch after the first count ones may be requested. It returns false when the pass is closed.
 func (f *feeder) mayGoOn(ctx context.Context, count int) bool {
 	for {
 		f.mu.Lock()
@@ -119,7 +119,7 @@ func (f *feeder) mayGoOn(ctx context.Context, count int) bool {
 	}
 }
 
-// allow lets the goroutine ask for n batches more than were taken; n is 0 for any number.
+// allow lets the goroutine request n batches more than were taken; n = 0 allows any number.
 func (f *feeder) allow(n int) {
 	f.mu.Lock()
 	if n == 0 {
@@ -130,7 +130,7 @@ func (f *feeder) allow(n int) {
 	f.mu.Unlock()
 	select {
 	case f.more <- struct{}{}:
-	default: // it has been told
+	default: // it has been notified
 	}
 }
 
@@ -166,7 +166,7 @@ func (f *feeder) stop() {
 	f.ahead.close()
 }
 
-// copyBatch copies a batch into memory that is used again where it fits.
+// copyBatch copies a batch into memory that is reused if it fits.
 func copyBatch(into, from *data.Batch) {
 	to := components(into)
 	for i, t := range components(from) {

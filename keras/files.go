@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// LoadReport tells what happened to every tensor of a file and every variable of a model; see [Report].
+// LoadReport says what happened to every tensor of a file and every variable of a model; see [Report].
 type LoadReport = saving.Report
 
 // LoadModelOption is an option of [LoadModel] and [ReadModel]: [WithoutCompile], [Report], [Seed] or distribute.Scope.
@@ -51,7 +51,7 @@ func (loadModelOption) LoadScope() distribute.Strategy { return nil }
 
 func (o loadModelOption) applyLoadModel(c *fileConfig) { o(c) }
 
-// fileConfig is what file options set.
+// fileConfig holds what the file options set.
 type fileConfig struct {
 	withoutCompile bool
 	skipMismatch   bool
@@ -65,9 +65,9 @@ func WithoutCompile() CompileOption {
 	return compileOption{func(c *fileConfig) { c.withoutCompile = true }}
 }
 
-// SkipMismatch makes LoadWeights skip layers whose number or shapes of variables differ from the file, as Keras's
-// skip_mismatch=True does: the variables of such a layer before the first one that does not fit are loaded, the others
-// keep their values. [Report] reports which.
+// SkipMismatch makes LoadWeights skip layers whose variables differ in number or shape from the file, like Keras's
+// skip_mismatch=True. The variables of such a layer before the first that does not fit are loaded; the others keep
+// their values. [Report] says which.
 func SkipMismatch() LoadWeightsOption {
 	return loadWeightsOption(func(c *fileConfig) { c.skipMismatch = true })
 }
@@ -82,7 +82,7 @@ func AsFolder() SaveOption {
 	return saveOption(func(c *fileConfig) { c.folder = true })
 }
 
-// loadModelOptions sets what is about the file apart from the options that make the model.
+// loadModelOptions applies the options about the file, and returns those for creating the model.
 func loadModelOptions(options []LoadModelOption) (c fileConfig, making []Option) {
 	for _, o := range options {
 		switch o := o.(type) {
@@ -91,7 +91,7 @@ func loadModelOptions(options []LoadModelOption) (c fileConfig, making []Option)
 			o.applyLoadModel(&c)
 		case Option: // Seed and distribute.Scope
 			making = append(making, o)
-		default: // a scope of the caller's own type
+		default: // a scope of a type of the caller's
 			making = append(making, distribute.Scope(o.LoadScope()))
 		}
 	}

@@ -22,9 +22,10 @@ type History = callbacks.History
 // Fit trains the model on data in memory (data.Arrays) or on a dataset of batches, and returns the losses and metrics
 // of each epoch.
 //
-// Each global batch is split over the replicas of the model's strategy as evenly as possible; the result is that of one
-// replica on the whole batch. The last batch of an epoch may be shorter. ctx is checked between steps: when it ends,
-// Fit returns its error together with the history so far, and the model keeps the weights of the last finished step.
+// Each global batch is split as evenly as possible over the replicas of the model's strategy; the result is the same as
+// with one replica and the whole batch. The last batch of an epoch may be shorter. ctx is checked between steps: when
+// it ends, Fit returns its error together with the history so far, and the model keeps the weights of the last finished
+// step.
 func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) (*History, error) {
 	c, err := newFitConfig("Fit", options, FitOption.applyFit)
 	if err != nil {
@@ -57,7 +58,7 @@ func (m *Model) fit(ctx context.Context, ds data.Dataset, c *fitConfig) (*Histor
 	return h, err
 }
 
-// begin takes the model for training or evaluation; the caller unlocks m.training.
+// begin claims the model for training or evaluation; the caller unlocks m.training.
 func (m *Model) begin(ctx context.Context, what string) error {
 	if ctx == nil {
 		return fmt.Errorf("keras: %s: the context is nil; pass context.Background()", what)
@@ -72,13 +73,13 @@ func (m *Model) begin(ctx context.Context, what string) error {
 	return nil
 }
 
-// interrupted makes sure that an error after the end of ctx tells so, whatever the cause was that ctx was given.
+// interrupted makes an error after the end of ctx say that ctx ended, whatever cause ctx was given.
 func interrupted(ctx context.Context, err error) error {
 	end := ctx.Err()
 	if err == nil || end == nil {
 		return err
 	}
-	if cause := context.Cause(ctx); !errors.Is(err, cause) { // whoever cancelled said why
+	if cause := context.Cause(ctx); !errors.Is(err, cause) { // whoever cancelled gave a cause
 		err = fmt.Errorf("%w: %w", err, cause)
 	}
 	if !errors.Is(err, end) {
@@ -102,14 +103,14 @@ type trainer struct {
 	first     *data.Batch // read ahead to learn the shapes
 	results   *resultReader
 	trained   int
-	skipped   int        // batches of the first epoch that are left out
-	measured  bool       // their metrics are in the run's measures
-	now       *fitRun    // how far it has come, as callbacks see it
-	workers   *together  // of a strategy over several processes; nil: another one
-	recovery  *recoverer // of a job that outlives lost workers; nil: a lost worker ends Fit
-	servers   *serverFit // of a ParameterServerStrategy; nil: another one
+	skipped   int        // number of batches of the first epoch to skip
+	measured  bool       // the metrics of those batches are in the run's measures
+	now       *fitRun    // the position of the run, as callbacks see it
+	workers   *together  // for a strategy over several processes; nil: another strategy
+	recovery  *recoverer // for a job that survives the loss of workers; nil: a lost worker ends Fit
+	servers   *serverFit // for a ParameterServerStrategy; nil: another strategy
 	check     inputCheck
-	notes     []string // for the log, printed where they do not disturb the progress bar
+	notes     []string // for the log, printed when they do not break up the progress bar
 }
 
 func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
@@ -177,7 +178,7 @@ func (t *trainer) close() {
 	}
 }
 
-// run goes through the epochs. The end hooks are called also after an error.
+// run trains all epochs. The end hooks are called even after an error.
 func (t *trainer) run(ctx context.Context) (*History, error) {
 	m, c := t.m, t.c
 	outer := ctx
@@ -223,10 +224,10 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	}
 	if late := m.settle(); err == nil {
 		err = late
-	} else if late != nil && errors.Is(err, kernels.ErrDeviceLost) { // it knows what was under way
+	} else if late != nil && errors.Is(err, kernels.ErrDeviceLost) { // it knows which step was running
 		err = fmt.Errorf("%w; then %w", late, err)
 	}
-	if t.trained > 0 && err == nil { // a run that was stopped may go on later, with its weights, not with their averages
+	if t.trained > 0 && err == nil { // a run that was stopped may resume later, from its weights and not from their averages
 		m.values.Lock()
 		err = m.compiled.finalizeVariables()
 		m.values.Unlock()
@@ -251,7 +252,7 @@ func (t *trainer) params() callbacks.Params {
 // peek reads the first batch, builds the model for it and prepares the functions.
 func (t *trainer) peek(ctx context.Context) error {
 	looksForNaN(t.source, t.servers == nil)
-	lendsMemory(t.source, t.workers == nil && t.servers == nil) // which may do a step again
+	lendsMemory(t.source, t.workers == nil && t.servers == nil) // several workers or parameter servers may repeat a step
 	if err := t.source.begin(ctx, t.c.initialEpoch); err != nil {
 		return err
 	}
@@ -297,7 +298,7 @@ func (t *trainer) peek(ctx context.Context) error {
 	return nil
 }
 
-// slowCompile is how long a step has to be compiled for the log to say so: somebody may have wondered.
+// slowCompile is the compile time of a step from which on the log mentions it, as an explanation of the delay.
 const slowCompile = time.Second
 
 // ready builds the model for the shapes of a batch and resolves losses and metrics, for training, testing or both.
@@ -306,8 +307,8 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 	if err != nil {
 		return err
 	}
-	var own []*customStep // those of the user's that are asked for
-	keras := false        // whether one of Keras's is
+	var own []*customStep // the requested steps that are the user's
+	keras := false        // whether a step of Keras's is requested
 	for _, mode := range []struct {
 		wanted bool
 		step   *customStep
@@ -331,7 +332,7 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 		return m.errStale()
 	}
 	if c.train != nil && !c.fits(p) && (train || c.testStep == nil) {
-		c.ready = false // other data: their targets may belong to other outputs
+		c.ready = false // other data, whose targets may belong to other outputs
 	}
 	if keras {
 		if err := m.prepare(y, m.outputTypes); err != nil {
@@ -386,9 +387,9 @@ func (c *compiled) check(p *parts, train bool) error {
 	return nil
 }
 
-// trainOn runs the training step of a loaded instance. Predict waits meanwhile.
+// trainOn runs the training step of a loaded instance. Predict waits during the step.
 //
-// Of several steps in one execution, the last one launches all.
+// If an execution has several steps, the last one launches all.
 func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance, of int) error {
 	m.values.Lock()
 	defer m.values.Unlock()
@@ -407,8 +408,8 @@ func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance, of int) 
 	return nil
 }
 
-// undo takes back the count of the steps that changed nothing because one of them failed, where the host was ahead of
-// the devices.
+// undo corrects the step count if the host was ahead of the devices when a step failed: the failed step and those after
+// it changed nothing.
 func (m *Model) undo(err error) error {
 	if err == nil {
 		return nil // before late is allocated
@@ -420,7 +421,7 @@ func (m *Model) undo(err error) error {
 	return err
 }
 
-// settle waits for the steps that devices still work on.
+// settle waits for the steps that are still running on devices.
 func (m *Model) settle() error {
 	c := m.compiled
 	if c == nil || c.train == nil {
@@ -429,24 +430,24 @@ func (m *Model) settle() error {
 	return errors.Join(m.undo(c.train.Wait()), c.test.Wait())
 }
 
-// What the random numbers of predictions and of evaluations are drawn from beside the seed, so that they are not those
+// Predictions and evaluations draw their random numbers from these besides the seed, so the numbers differ from those
 // of training.
 const (
 	predictionSeed = 0x9e3779b97f4a7c15
 	evaluationSeed = 0xd1342543de82ef95
 )
 
-// predictOn runs an instance of a prediction, and read, which reads its results. The random numbers of each batch
-// follow from the seed and from how many batches were predicted before.
+// predictOn runs a prediction, and then read, which reads its results. The random numbers of each batch depend on the
+// seed and on the number of batches predicted before.
 func (m *Model) predictOn(ctx context.Context, inst *distribute.Instance, read func() error) error {
 	return m.infer(inst, func() error {
 		return inst.RunThen(ctx, m.seed^predictionSeed, m.predicted.Add(1)-1, read)
 	})
 }
 
-// testOn runs an instance of an evaluation, whose results stay in the state of metrics: nobody waits for it. The random
-// numbers of each batch follow from the seed, the steps of training so far, and how many batches were evaluated since.
-// So a run that goes on after an interruption finds the same ones.
+// testOn runs an evaluation. Its results stay in the state of the metrics, so nothing waits for it. The random numbers
+// of each batch depend on the seed, the number of training steps so far, and the number of batches evaluated since. So
+// a run that continues after an interruption draws the same numbers.
 func (m *Model) testOn(ctx context.Context, inst *distribute.Instance) error {
 	if m.testedAt != m.steps {
 		m.testedAt, m.tested = m.steps, 0
@@ -470,7 +471,7 @@ func (m *Model) infer(inst *distribute.Instance, run func() error) error {
 	return run()
 }
 
-// resetMetrics begins a new round of means.
+// resetMetrics resets all metrics.
 func (m *Model) resetMetrics() error { return m.resetAll(m.compiled.allMetrics()) }
 
 func (m *Model) resetAll(list []*namedMetric) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/internal/tracing"
 )
 
-// epochs runs what is left of the epochs.
+// epochs trains the remaining epochs.
 func (t *trainer) epochs(ctx context.Context) (logs *callbacks.Logs, err error) {
 	stopped := t.workers != nil && t.workers.flags[0] != 0 && t.skipped == 0 // a run that has been stopped
 	for epoch, begun := t.c.initialEpoch, true; epoch < t.c.epochs && !stopped; {
@@ -50,7 +50,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 	if err := t.steps(ctx, epoch); err != nil {
 		return nil, err
 	}
-	t.list.SetParams(t.params()) // the number of steps may be known by now
+	t.list.SetParams(t.params()) // the number of steps may be known now
 	measure := t.measureEpoch
 	if t.recovery != nil {
 		measure = t.recovery.measureEpoch
@@ -60,7 +60,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		return nil, err
 	}
 	t.reached(epoch+1, 0)
-	shown := addLogs(callbacks.NewLogs(nil), "", logs) // what callbacks add to it is seen by those behind them, and by nobody after the epoch
+	shown := addLogs(callbacks.NewLogs(nil), "", logs) // what callbacks add is seen by the callbacks after them, and by nobody after the epoch
 	err = t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochEnd(epoch, shown) })
 	for _, note := range t.notes {
 		fmt.Fprintln(t.c.output, note)
@@ -73,12 +73,12 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		err = t.epochBoundary(ctx)
 	}
 	if errors.Is(err, distribute.ErrLeft) && (epoch+1 == t.c.epochs || t.now.stopped.Load()) {
-		err = nil // the others have finished, so all have come to the end
+		err = nil // the others have finished, so all reach the end
 	}
 	return logs, err
 }
 
-// beginMetrics begins the metrics of an epoch, or continues with them in its middle.
+// beginMetrics resets the metrics at the beginning of an epoch, or restores them in its middle.
 func (t *trainer) beginMetrics() error {
 	if t.measured {
 		t.measured = false
@@ -87,7 +87,7 @@ func (t *trainer) beginMetrics() error {
 	return t.m.resetMetrics()
 }
 
-// measureEpoch works out the logs of an epoch, with those of the validation.
+// measureEpoch computes the logs of an epoch, including those of the validation.
 func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs, error) {
 	logs := t.results.logs("")
 	if err := logs.Err(); err != nil {
@@ -107,8 +107,8 @@ func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs,
 	return logs, nil
 }
 
-// keepMeasures keeps the metrics of the epoch for a backup of a run that is stopped during its validation. Those of
-// several workers keep them themselves.
+// keepMeasures saves the metrics of the epoch for a backup of a run that is stopped during its validation. Several
+// workers and parameter servers save theirs elsewhere.
 func (t *trainer) keepMeasures() error {
 	if t.workers != nil || t.servers != nil {
 		return nil
@@ -118,7 +118,7 @@ func (t *trainer) keepMeasures() error {
 	return err
 }
 
-// addLogs sets what another one holds, under names with a prefix.
+// addLogs adds the entries of other logs under names with a prefix.
 func addLogs(to *callbacks.Logs, prefix string, from *callbacks.Logs) *callbacks.Logs {
 	for _, name := range from.Names() {
 		to.Set(prefix+name, from.Vector(name)...)
@@ -132,13 +132,13 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 		return t.servers.epoch(ctx, epoch)
 	}
 	err := t.executions(ctx, epoch)
-	if failed := t.flush(context.WithoutCancel(ctx)); err == nil { // what was counted is run
+	if failed := t.flush(context.WithoutCancel(ctx)); err == nil { // steps that were counted are run
 		err = failed
 	}
 	return err
 }
 
-// executions runs the batches of one epoch, as many between two rounds of callbacks as StepsPerExecution says.
+// executions runs the batches of one epoch, StepsPerExecution of them between two rounds of callbacks.
 func (t *trainer) executions(ctx context.Context, epoch int) error {
 	perExecution := t.m.compiled.config.StepsPerExecution
 	watched := t.list.WantsBatches()
@@ -147,7 +147,7 @@ func (t *trainer) executions(ctx context.Context, epoch int) error {
 		return nil // the worker that this one follows is at the end of the epoch
 	}
 	for step := first; limit < 0 || step < limit; {
-		begin, end := step, step-step%perExecution+perExecution // as on workers that began with the epoch
+		begin, end := step, step-step%perExecution+perExecution // as on workers that started at the beginning of the epoch
 		for ; step < end && (limit < 0 || step < limit); step++ {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -209,7 +209,7 @@ func (t *trainer) executions(ctx context.Context, epoch int) error {
 	return nil
 }
 
-// flush launches the steps of an execution that has fewer than others.
+// flush launches the steps of an incomplete execution.
 func (t *trainer) flush(ctx context.Context) error {
 	inst := t.binder.inst
 	if inst == nil {
@@ -220,7 +220,7 @@ func (t *trainer) flush(ctx context.Context) error {
 	return t.m.undo(inst.Flush(ctx))
 }
 
-// warnDry tells that fewer batches came than were asked for.
+// warnDry warns that there were fewer batches than requested.
 func (t *trainer) warnDry(step int) {
 	if t.c.steps > step && t.c.verbose > 0 {
 		t.notes = append(t.notes, fmt.Sprintf("the data ended after %d of the %d batches of the epoch; use a dataset with Repeat, or fewer StepsPerEpoch", step, t.c.steps))
@@ -238,7 +238,7 @@ func (t *trainer) nextBatch() (*data.Batch, error) {
 	return t.source.next()
 }
 
-// step trains on one batch. It allocates nothing when the batch has the shape of the one before.
+// step trains on one batch. It allocates nothing if the batch has the shape of the previous one.
 func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if rec := t.recording.Active(); rec != nil {
 		defer rec.Span(tracing.Loop, "step", "step", "", 0, time.Now())

@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/keras/internal/servers"
 )
 
-// facts says line by line what the processes of a Fit on parameter servers must have in common: workers compute by
-// what they are given themselves, and nothing that they send would show another batch size, loss or activation. In
-// rounds all count the same batches, so their data are the same.
+// facts lists, line by line, what the processes of a Fit on parameter servers must have in common. Each worker computes
+// with its own settings, and nothing that it sends would reveal another batch size, loss or activation. With rounds,
+// all count the same batches, so their data must be equal too.
 func (t *trainer) facts(rounds bool) string {
 	m, c, run := t.m, t.c, t.runOf()
 	lines := []string{fmt.Sprintf("model %q, seed %d", m.Name(), m.seed), fmt.Sprintf("%d steps an epoch", c.steps), fmt.Sprintf("%d epochs", c.epochs)}
@@ -27,7 +27,7 @@ func (t *trainer) facts(rounds bool) string {
 	return servers.Facts(lines)
 }
 
-// order says in which order data in memory come.
+// order describes the order of data in memory.
 func (c *fitConfig) order() string {
 	text := "shuffle false"
 	if c.shuffle {
@@ -42,7 +42,7 @@ func (c *fitConfig) order() string {
 	return text
 }
 
-// addFacts adds what is of the model.
+// addFacts adds the facts about the model.
 func (m *Model) addFacts(add func(format string, args ...any)) {
 	c := &m.compiled.config
 	add("policy %s", m.policy.Name)

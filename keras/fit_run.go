@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// fitRun is what is known of a run of Fit or Evaluate while it lasts, as callbacks see it through the model's methods.
-// The model keeps the last one, which says how it went.
+// fitRun is the state of a run of Fit or Evaluate, as callbacks see it through the model's methods. The model keeps the
+// last one, which records how the run went.
 type fitRun struct {
 	fit        *trainer // while Fit lasts
 	output     io.Writer
 	history    *History
 	stopped    atomic.Bool
-	at         progress        // how far Fit has come
-	resume     *progress       // where to begin instead of at InitialEpoch, set by a callback when training begins
-	restored   *progress       // what the last backup that was loaded said
-	measures   measures        // of a part of an epoch, from there or from another worker
-	validating *measures       // those of training, whose variables the validation that is under way uses, too
-	remembered []callbackState // by callbacks, in the same backup
-	recovery   *recoverer      // of a job that outlives lost workers, which goes on from run to run; nil: another one
+	at         progress        // the position of Fit
+	resume     *progress       // where to begin instead of InitialEpoch, set by a callback when training begins
+	restored   *progress       // the position in the last backup that was loaded
+	measures   measures        // of a part of an epoch, from a backup or another worker
+	validating *measures       // those of training, set aside because the running validation uses the same variables
+	remembered []callbackState // by callbacks, from the same backup
+	recovery   *recoverer      // of a job that survives the loss of workers, kept from run to run; nil: another job
 }
 
-// lastRun returns the run under way or the last one; before the first it is one that nobody looks at.
+// lastRun returns the current or last run. Before the first run it returns an empty one.
 func (m *Model) lastRun() *fitRun {
 	if r := m.run.Load(); r != nil {
 		return r
@@ -29,7 +29,7 @@ func (m *Model) lastRun() *fitRun {
 	return &fitRun{}
 }
 
-// beginRun makes a run that follows the last one. Fit has its own history and its own way from here.
+// beginRun starts a run from the state of the last one. Fit then sets its own history and position.
 func (m *Model) beginRun(output io.Writer) *fitRun {
 	last := m.lastRun()
 	r := &fitRun{output: output, history: last.history, at: last.at, recovery: last.recovery}

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// frozenLayers are the layers of the model that say that they are not trained.
+// frozenLayers returns the layers of the model that are set to be not trainable.
 func (m *Model) frozenLayers() map[any]bool {
 	frozen := map[any]bool{}
 	layers.Walk(m, func(l layers.Layer) {
@@ -20,12 +20,13 @@ func (m *Model) frozenLayers() map[any]bool {
 	return frozen
 }
 
-// fixFrozen makes what is trained hold for all steps until the model is compiled again, whenever their programs are
-// made: a batch of another size must not be trained otherwise than the ones before. Model.mu is held.
+// fixFrozen fixes which layers are trained by all steps until the model is compiled again, whenever their programs are
+// made: a batch of another size must be trained like those before. Model.mu is held.
 func (m *Model) fixFrozen() { m.compiled.frozen = m.frozenLayers() }
 
-// prepareTraining makes the optimizer's variables and fixes what is trained, at the first training step after Compile.
-// A model that was read from a file has had the variables since: weights that were frozen in between keep theirs.
+// prepareTraining creates the optimizer's variables and fixes what is trained, at the first training step after
+// Compile. A model that was read from a file has had these variables since then; weights that were frozen in the
+// meantime keep theirs.
 func (m *Model) prepareTraining() error {
 	if err := m.prepareOptimizer(); err != nil {
 		return err
@@ -40,7 +41,7 @@ func (m *Model) prepareTraining() error {
 			return fmt.Errorf("the weight %s of model %q was frozen when the optimizer got its variables, from a file or from SetOptimizerArrays; call Compile again to train it", v.Path(), m.Name())
 		}
 	}
-	m.mu.Lock() // predictions ask meanwhile whether steps are to be forgotten
+	m.mu.Lock() // predictions may be checking whether to discard steps
 	defer m.mu.Unlock()
 	c.trainable = now
 	for i := range c.optimized {
@@ -59,7 +60,7 @@ func (c *compiled) trains(l layers.Layer) bool {
 	return !c.frozen[l]
 }
 
-// trainedVariables are the weights that steps train.
+// trainedVariables returns the weights that steps train.
 func (m *Model) trainedVariables() distribute.Variables {
 	if c := m.compiled; c != nil && c.frozen != nil && c.trainStep == nil {
 		return c.trainable
@@ -67,8 +68,8 @@ func (m *Model) trainedVariables() distribute.Variables {
 	return m.TrainableVariables()
 }
 
-// forgetSteps lets go of steps that were made while other layers were frozen, by an evaluation before the first step of
-// training. Model.mu is held.
+// forgetSteps discards steps that were made while other layers were frozen, by an evaluation before the first training
+// step. Model.mu is held.
 func (m *Model) forgetSteps() {
 	if c := m.compiled; c != nil && c.frozen == nil && c.train != nil && !maps.Equal(c.traced, m.frozenLayers()) {
 		c.close()

@@ -14,21 +14,21 @@ import (
 // functional is a graph of layer calls.
 type functional struct {
 	in, out    Tensors
-	nodes      []*layers.Node // in the order of their recording
+	nodes      []*layers.Node // in the order in which they were recorded
 	run        []*layers.Node // in the order of computation
 	layers     []layers.Layer
 	byDepth    []layers.Layer
-	order      []listed // byDepth with the inputs among the layers
-	names      []string // of the outputs
-	layerNames []string // of the layers that they are results of, nil where these are the names
-	inNames    []string // of the inputs
+	order      []listed // sortByDepth's order of layers, with the inputs among them
+	names      []string // names of the outputs
+	layerNames []string // names of the layers that compute them, nil if equal to names
+	inNames    []string // names of the inputs
 	host       *hostStage
-	built      map[layers.Layer]*builtObject // of a model from a document, what that says
-	fed        []*layers.KerasTensor         // what the program takes: the inputs, or what the host stage makes of them
+	built      map[layers.Layer]*builtObject // for a model from a document, what that says
+	fed        []*layers.KerasTensor         // inputs of the program: those of the model, or what the host stage makes of them
 }
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are
-// created when the layers are applied, so the model is built at once. Applying one layer several times shares its
+// created when the layers are applied, so the model is already built. Applying a layer several times shares its
 // weights. Two models of equal layers begin with equal weights unless each has its own [Seed].
 func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	c := configure(options)
@@ -57,7 +57,7 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	return m, nil
 }
 
-// resetUnplaced takes the variables of layers away that belong to no model yet.
+// resetUnplaced removes the variables of layers that belong to no model yet.
 func resetUnplaced(all []layers.Layer) {
 	for _, l := range all {
 		if !placed(l) {
@@ -152,8 +152,8 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	return outputs
 }
 
-// adjustInputs is fitInputs, and gives what comes the declared element type, whatever was fed: floats for an integer
-// input are cut, as those of Keras are. An input that says nothing of its type does not cut the float64 of a policy.
+// adjustInputs is fitInputs, and also converts inputs to their declared element types: floats for an integer input are
+// truncated, as in Keras. An input that declares no type does not reduce the float64 of a policy.
 func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	out := fitInputs(c, declared, inputs)
 	for i, x := range out {
@@ -164,9 +164,9 @@ func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*o
 	return out
 }
 
-// fitInputs checks the shapes of the inputs against the declared ones and, as Keras does, adds or drops a last axis of
-// length 1. The length of the batch is not compared, so that a model of a fixed batch can stand inside one of an open
-// batch. An open length fits any declared one: the model is traced again with the length that comes.
+// fitInputs checks the shapes of the inputs against the declared ones and, like Keras, adds or drops a last axis of
+// length 1. The batch size is not compared, so a model with a fixed batch can be part of one with an open batch. An
+// open length fits any declared one: the model is traced again for each actual length.
 func fitInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	if len(inputs) != len(declared) {
 		ops.Failf(c.Graph(), "the model has %d inputs, received %d", len(declared), len(inputs))
@@ -182,7 +182,7 @@ func fitInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.
 			x = ops.ExpandDims(x, -1)
 		}
 		fits := x.Rank() == n
-		for j := 1; fits && j < n; j++ { // a batch may have another length than the declared one, as in Keras
+		for j := 1; fits && j < n; j++ { // a batch may have another length than declared, as in Keras
 			fits = want[j] == layers.Unknown || !dim.Differ(want[j], x.Shape()[j])
 		}
 		if !fits {

@@ -27,7 +27,7 @@ func (f *functional) isStack() bool {
 	return true
 }
 
-// connections lists where the inputs of a layer come from: name[call][result].
+// connections lists where the inputs of a layer come from, as name[call][result].
 func (f *functional) connections(l layers.Layer) string {
 	calls := map[layers.Layer][]*layers.Node{}
 	for _, n := range f.nodes {

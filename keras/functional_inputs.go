@@ -12,18 +12,18 @@ import (
 type Tensors struct {
 	names  []string
 	list   []*layers.KerasTensor
-	listed bool // read as a list; without it one tensor is written alone
-	nested any  // of lists and dicts inside lists and dicts: []any and map[string]any with places in list; else nil
+	listed bool // written as a list in files; otherwise a single tensor is written alone
+	nested any  // for nested lists and dicts: []any and map[string]any with indices into list; otherwise nil
 }
 
-// Inputs lists the inputs of a Functional model. Data for it are one array, a list in this order, or a dict by input
+// Inputs lists the inputs of a Functional model. Its data are one array, a list in this order, or a dict by input
 // names.
 func Inputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: tensors} }
 
 // Outputs lists the outputs of a Functional model.
 func Outputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: tensors} }
 
-// Dict gives the inputs or outputs of a Functional model by name; they are ordered by name.
+// Dict gives the inputs or outputs of a Functional model by name. They are sorted by name.
 func Dict(tensors map[string]*layers.KerasTensor) Tensors {
 	var t Tensors
 	for name := range tensors {
@@ -36,11 +36,11 @@ func Dict(tensors map[string]*layers.KerasTensor) Tensors {
 	return t
 }
 
-// PickInputs returns the inputs that a dict holds, in the order of the model's own, as a call of a Functional model
-// with a dict does. Keys without an input of the model are ignored. If the model's inputs are themselves a dict, such a
-// key is an error if it precedes one of theirs in alphabetical order: Keras goes by position there, and values would
-// reach the wrong inputs. Missing keys are errors. Models that are not a graph, and those whose inputs are nested lists
-// and dicts, take the dict as it is.
+// PickInputs selects the inputs from a dict, in the order of the model's inputs, as calling a Functional model with a
+// dict does. Keys that name no input are ignored. If the model's inputs are themselves a dict, such a key is an error
+// if it precedes an input's key in alphabetical order: Keras then assigns by position, and values would reach the wrong
+// inputs. Missing keys are errors. Models that are not a graph, and models whose inputs are nested, take the dict
+// unchanged.
 func (m *Model) PickInputs(given map[string]any) (any, error) {
 	f, isGraph := m.topology.(*functional)
 	if !isGraph {
@@ -68,7 +68,7 @@ func (m *Model) PickInputs(given map[string]any) (any, error) {
 	return list, nil
 }
 
-// sameStructure reports a dict for a model whose inputs are nested and no dict of the same keys.
+// sameStructure returns an error for a dict if the model's inputs are nested and not a dict with the same keys.
 func (t Tensors) sameStructure(given map[string]any) error {
 	own, isDict := t.nested.(map[string]any)
 	if !isDict {
@@ -99,10 +99,10 @@ func Shape(shape ...int) InputOption {
 	return inputOption(func(c *inputConfig) { c.shape = append([]int{}, shape...) })
 }
 
-// InputName names the input; the default is "input_layer", with a count from the second on.
+// InputName names the input; the default is "input_layer", with a number from the second input on.
 func InputName(name string) InputOption { return inputOption(func(c *inputConfig) { c.name = name }) }
 
-// DType gives the element type; the default is "float32". "string" is text, which only layers such as TextVectorization
+// DType sets the element type; the default is "float32". "string" is text, which only layers such as TextVectorization
 // take.
 func DType(dtype string) InputOption { return inputOption(func(c *inputConfig) { c.dtype = dtype }) }
 

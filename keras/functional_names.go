@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// nameInputs names the inputs that have no name: input_layer, input_layer_1, ...
+// nameInputs names the inputs without a name: input_layer, input_layer_1, ...
 func (f *functional) nameInputs() {
 	taken := map[string]bool{}
 	for _, t := range f.in.list {
@@ -34,8 +34,8 @@ func (f *functional) nameInputs() {
 	}
 }
 
-// checkNames refuses inputs that share their name with another input or with a layer: a file could not tell them apart,
-// and Save would refuse a model that was trained.
+// checkNames refuses inputs that share their name with another input or a layer: a file could not tell them apart, and
+// Save would fail for a model that was already trained.
 func (f *functional) checkNames() error {
 	of := map[string]string{}
 	for _, l := range f.layers {

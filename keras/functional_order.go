@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// visit walks from tensors back to the inputs. Calls are recorded in order, so there are no cycles; the walk keeps a
-// list of its own instead of recursing, so depth is no limit.
+// visit walks from tensors back to the inputs. Calls are recorded in order, so there are no cycles. The walk uses a
+// list instead of recursion, so depth is not limited.
 func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.KerasTensor]bool, seen map[*layers.Node]bool) error {
 	pending := slices.Clone(tensors)
 	for len(pending) > 0 {
@@ -32,7 +32,7 @@ func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.Kera
 	return nil
 }
 
-// missing describes an input that is not listed: its name, or where it has none, the call that takes it.
+// missing describes an input that is not listed: by its name or, without one, by the call that takes it.
 func (f *functional) missing(t *layers.KerasTensor) string {
 	if t.Name() != "" {
 		return fmt.Sprintf("input %q %v", t.Name(), t)
@@ -46,12 +46,13 @@ func (f *functional) missing(t *layers.KerasTensor) string {
 }
 
 // sortByDepth orders inputs, layers and calls as Keras's Function does: by distance from the outputs, the farthest
-// first. If that is equal, inputs and layers stand in the order in which a walk from the outputs meets them, and calls
-// in the order in which distances become known on the way back through it. Files name layers by the order of layers;
-// the order of calls decides how the state of a layer changes that is called several times.
+// first. At equal distance, inputs and layers are in the order in which a walk from the outputs meets them, and calls
+// in the order in which their distances are computed on the way back. Files name layers by their order; the order of
+// calls determines how the state of a layer with several calls changes.
 //
-// A layer is as far away as the farthest of its calls that the way back has come to, and so is each call that it comes
-// to later. With layers that are called several times the distances depend on the way, so it must be Keras's.
+// The distance of a layer is the largest of those of its calls visited so far, and calls visited later have at least
+// this distance. So for layers with several calls the distances depend on the order of the visits, which must be
+// Keras's.
 func (f *functional) sortByDepth() {
 	depth, layerDepth, inputDepth := map[*layers.Node]int{}, map[layers.Layer]int{}, map[*layers.KerasTensor]int{}
 	note := func(n *layers.Node, at int) {
@@ -85,11 +86,12 @@ func (f *functional) sortByDepth() {
 	}
 }
 
-// postorder lists the calls after those that they depend on, as a depth-first walk from the outputs leaves them.
+// postorder lists the calls after those that they depend on, in the order in which a depth-first walk from the outputs
+// leaves them.
 func (f *functional) postorder() []*layers.Node {
 	type visit struct {
 		node *layers.Node
-		next int // of its inputs
+		next int // index of the next input to visit
 	}
 	var order []*layers.Node
 	seen := map[*layers.Node]bool{}
@@ -116,7 +118,7 @@ func (f *functional) postorder() []*layers.Node {
 	return order
 }
 
-// listed is one line of a model's list of operations: a layer or an input.
+// listed is one entry of a model's list of operations: a layer or an input.
 type listed struct {
 	layer layers.Layer
 	input *layers.KerasTensor
@@ -129,7 +131,7 @@ func (e listed) depth(layer map[layers.Layer]int, input map[*layers.KerasTensor]
 	return input[e.input]
 }
 
-// walk lists layers and inputs in the order of a depth-first walk from the outputs, each where it is first met.
+// walk lists layers and inputs in the order in which a depth-first walk from the outputs first meets them.
 func (f *functional) walk() []listed {
 	var order []listed
 	seen := map[any]bool{}
@@ -158,7 +160,7 @@ func (f *functional) walk() []listed {
 			pending = append(pending, in)
 		}
 	}
-	var unused []listed // inputs that no output depends on; Keras lists them before what it met
+	var unused []listed // inputs that no output depends on; Keras lists them before the others
 	for _, t := range f.in.list {
 		if !seen[t] {
 			unused = append(unused, listed{input: t})

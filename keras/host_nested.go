@@ -11,11 +11,11 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A model that begins on the host may stand inside another one, right after its inputs or after its layers that work on
-// the host. The host stage of the outermost model then runs the layers of all of them, and the program of the inner
-// model is called with what they make.
+// A model that begins on the host may be part of another one, directly after its inputs or after its layers that run on
+// the host. The host stage of the outermost model then runs the host layers of all of them, and the inner model's
+// program is called with their results.
 
-// stageOf returns the host stage of a layer that is a model; nil where there is none.
+// stageOf returns the host stage of a layer that is a model, or nil.
 func stageOf(l layers.Layer) *hostStage {
 	if m, ok := l.(*Model); ok && m != nil {
 		return m.stage()
@@ -23,14 +23,14 @@ func stageOf(l layers.Layer) *hostStage {
 	return nil
 }
 
-// takes reports whether a layer that works on the host takes t.
+// takes reports whether a layer that runs on the host takes t.
 func (h *hostStage) takes(t *layers.KerasTensor) bool {
 	return slices.ContainsFunc(h.nodes, func(n *layers.Node) bool {
 		return slices.ContainsFunc(n.Inputs, func(in *layers.KerasTensor) bool { return in == t || h.fitted[in] == t })
 	})
 }
 
-// inline takes the calls of the inner model's host stage into this one, for the call n of the model.
+// inline adds the calls of the inner model's host stage to this one, for the call n of the model.
 func (h *hostStage) inline(n *layers.Node, inner *hostStage, onHost, behind map[*layers.KerasTensor]bool) error {
 	if len(inner.rows) > 0 {
 		return errors.New("a dynamic embedding must be a layer of the outermost model")
@@ -76,7 +76,7 @@ func (h *hostStage) inline(n *layers.Node, inner *hostStage, onHost, behind map[
 	return nil
 }
 
-// fit returns t in the declared rank: a last axis of length 1 may be missing or too many, as everywhere.
+// fit returns t in the declared rank: a last axis of length 1 may be missing or surplus, as everywhere.
 func (h *hostStage) fit(t, declared *layers.KerasTensor) (*layers.KerasTensor, error) {
 	shape, err := fittedShape(t.Shape(), declared)
 	if err != nil || len(shape) == len(t.Shape()) {
@@ -107,8 +107,8 @@ func fittedShape(shape ir.Shape, declared *layers.KerasTensor) (ir.Shape, error)
 	return fitted, nil
 }
 
-// value reads what a layer takes that works on the host: an input of the model, in its declared rank, or a value in
-// another one.
+// value reads an input of a host layer: an input of the model, in its declared rank, or a value converted to another
+// rank.
 func (h *hostStage) value(t *layers.KerasTensor, values map[*layers.KerasTensor]layers.HostArray, given map[*layers.KerasTensor]data.Array) (layers.HostArray, error) {
 	of := h.fitted[t]
 	if of == nil {
@@ -143,7 +143,7 @@ func (m *Model) StagedTypes(inputs []ir.Type) (fed []ir.Type, staged bool, err e
 	return fed, true, nil
 }
 
-// types are those of fed for inputs of the given types.
+// types returns the types of fed for inputs of the given types.
 func (h *hostStage) types(inputs []ir.Type) ([]ir.Type, error) {
 	if len(inputs) != len(h.inputs) {
 		return nil, fmt.Errorf("the model has %d inputs, received %d", len(h.inputs), len(inputs))
@@ -184,7 +184,7 @@ func (h *hostStage) types(inputs []ir.Type) ([]ir.Type, error) {
 	return fed, nil
 }
 
-// callStaged calls the program of a model inside with what the host stage has made.
+// callStaged calls the program of a nested model with the results of the host stage.
 func (h *hostStage) callStaged(c *layers.Context, n *layers.Node, value func(*layers.KerasTensor) *ops.Tensor) []*ops.Tensor {
 	in := make([]*ops.Tensor, len(h.nested[n]))
 	for i, t := range h.nested[n] {
@@ -196,8 +196,8 @@ func (h *hostStage) callStaged(c *layers.Context, n *layers.Node, value func(*la
 	return n.InvokeOn(c, in...)
 }
 
-// refuseUnstaged fails where a model that begins on the host is called within another layer or model that has not run
-// its host stage.
+// refuseUnstaged fails if a model that begins on the host is called within another layer or model that has not run its
+// host stage.
 func (m *Model) refuseUnstaged(c *layers.Context) {
 	if h := m.stage(); h != nil && c.Depth() > 1 && c.Staged != any(m) {
 		ops.Failf(c.Graph(), "model %q begins with %q, which works on the host; inside another model it must come right after the inputs of a Functional or Sequential model, or after layers that work on the host themselves",

@@ -10,24 +10,24 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// hostStage is the part of a model that works on the host: the layers right after its inputs that take text, or make
-// numbers of words in other ways (layers.HostLayer). It runs on each batch, before the batch goes to the program.
+// hostStage is the part of a model that runs on the host: the layers directly after its inputs that take text, or turn
+// words into numbers in other ways (layers.HostLayer). It processes each batch before the batch goes to the program.
 type hostStage struct {
 	inputs []*layers.KerasTensor                       // of the model
 	nodes  []*layers.Node                              // calls of host layers, in order
-	hosts  []layers.HostLayer                          // what computes each call
-	fed    []*layers.KerasTensor                       // what the program takes
-	rows   []rowInput                                  // among fed, of dynamic embeddings
-	nested map[*layers.Node][]*layers.KerasTensor      // what the programs of models inside take that begin on the host themselves
-	fitted map[*layers.KerasTensor]*layers.KerasTensor // tensors with a last axis of length 1 more or less: of which
+	hosts  []layers.HostLayer                          // the layer that computes each call
+	fed    []*layers.KerasTensor                       // inputs of the program
+	rows   []rowInput                                  // those of fed that belong to dynamic embeddings
+	nested map[*layers.Node][]*layers.KerasTensor      // the inputs of the programs of nested models that begin on the host
+	fitted map[*layers.KerasTensor]*layers.KerasTensor // tensors with a last axis of length 1 added or removed, and the original of each
 }
 
-// newHostStage finds the host layers among the calls that a model makes; nil where there are none, and no input of text
-// that nothing reads.
+// newHostStage finds the host layers among a model's calls. It returns nil if there are none, and no text input is left
+// unread.
 func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (*hostStage, error) {
 	h := &hostStage{inputs: inputs, nested: map[*layers.Node][]*layers.KerasTensor{}, fitted: map[*layers.KerasTensor]*layers.KerasTensor{}}
 	used := map[*layers.KerasTensor]bool{}   // by the program
-	onHost := map[*layers.KerasTensor]bool{} // inputs, and what host layers make of them
+	onHost := map[*layers.KerasTensor]bool{} // inputs, and the results of host layers
 	behind := map[*layers.KerasTensor]bool{} // inputs of host layers
 	for _, t := range inputs {
 		onHost[t] = true
@@ -66,7 +66,7 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 			onHost[n.Outputs[0]] = true
 		}
 	}
-	unread := false // text that nothing reads, which stays here
+	unread := false // unread text, which stays on the host
 	for _, t := range inputs {
 		switch {
 		case used[t] || !behind[t] && !t.IsText():
@@ -91,7 +91,7 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 	return h, h.findRows()
 }
 
-// textRead is the error of text that the program would have to take.
+// textRead is the error for text that the program would have to take.
 func (h *hostStage) textRead(t *layers.KerasTensor, outputs []*layers.KerasTensor) error {
 	for _, n := range h.nodes {
 		if n.Outputs[0] == t && slices.Contains(outputs, t) {
@@ -101,8 +101,7 @@ func (h *hostStage) textRead(t *layers.KerasTensor, outputs []*layers.KerasTenso
 	return fmt.Errorf("the model hands text %s on unchanged, which a program cannot do; put a layer such as StringLookup or TextVectorization after it", layers.ShapeString(t.Shape()))
 }
 
-// beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand after
-// them.
+// beforeHost finds the calls of ordinary layers that must run on the host, because layers after them run only there.
 func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
 	early := map[*layers.Node]layers.HostLayer{}
 	needed := map[*layers.KerasTensor]bool{}
@@ -131,7 +130,7 @@ func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
 // staged is implemented by topologies that may have a host stage.
 type staged interface{ hostStage() *hostStage }
 
-// stage returns the host stage of a model; nil where there is none.
+// stage returns the host stage of a model, or nil.
 func (m *Model) stage() *hostStage {
 	if s, ok := m.topology.(staged); ok {
 		return s.hostStage()
@@ -139,7 +138,7 @@ func (m *Model) stage() *hostStage {
 	return nil
 }
 
-// fed are the tensors that the program of a model takes: its declared inputs, or what the host stage makes of them.
+// fed returns the inputs of a model's program: its declared inputs, or what the host stage makes of them.
 func (m *Model) fed() []*layers.KerasTensor {
 	if h := m.stage(); h != nil {
 		return h.fed
@@ -156,7 +155,7 @@ func typesOf(tensors []*layers.KerasTensor) []ir.Type {
 	return types
 }
 
-// transform makes the arrays for the program out of those for the model's inputs.
+// transform makes the arrays for the program from those for the model's inputs.
 func (h *hostStage) transform(arrays []data.Array, into *parts) ([]data.Array, error) {
 	if len(arrays) != len(h.inputs) {
 		return nil, fmt.Errorf("the model has %d inputs, the batch %d", len(h.inputs), len(arrays))
@@ -203,7 +202,7 @@ func (h *hostStage) transform(arrays []data.Array, into *parts) ([]data.Array, e
 	return fed, nil
 }
 
-// arrayOfHost is an array of numbers as the program takes it.
+// arrayOfHost returns an array of numbers as the program takes it.
 func arrayOfHost(a layers.HostArray, d ir.DType) data.Array {
 	if a.Floats == nil {
 		return data.Must(data.Must(data.ArrayOf(a.Ints, a.Shape...)).Convert(d))
@@ -215,7 +214,7 @@ func arrayOfHost(a layers.HostArray, d ir.DType) data.Array {
 	return data.Must(data.Must(data.ArrayOf(values, a.Shape...)).Convert(d))
 }
 
-// hostArray reads an array of the batch for input t, in its declared rank.
+// hostArray reads the batch's array for input t, in its declared rank.
 func hostArray(t *layers.KerasTensor, d data.Array) (layers.HostArray, error) {
 	var a layers.HostArray
 	var err error
@@ -237,7 +236,7 @@ func hostArray(t *layers.KerasTensor, d data.Array) (layers.HostArray, error) {
 		a.Shape = a.Shape[:n]
 	}
 	fits := len(a.Shape) == len(want)
-	for i := 1; fits && i < len(want); i++ { // a batch may have another length than the declared one
+	for i := 1; fits && i < len(want); i++ { // a batch may have another length than declared
 		fits = want[i] == layers.Unknown || want[i] == a.Shape[i]
 	}
 	if !fits {
@@ -263,7 +262,7 @@ func hostNumbers(d data.Array) (layers.HostArray, error) {
 	return a, nil
 }
 
-// placeHostLayers makes the host stage of a stack: its first layers, as far as they work on the host.
+// placeHostLayers makes the host stage of a stack: its first layers, as far as they run on the host.
 func (s *sequential) placeHostLayers() error {
 	s.host, s.first, s.inner = nil, 0, nil
 	var nodes []*layers.Node

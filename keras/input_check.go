@@ -21,10 +21,10 @@ func RefuseNaN() CallOption {
 	return callOption(func(c *fitConfig) { c.refuseNaN = true })
 }
 
-// inputCheck is what Fit remembers of looking at its data.
+// inputCheck is the state of Fit's checks of its data.
 type inputCheck struct {
 	epoch, step int  // of the current batch
-	labels      bool // the labels of a batch have been looked at
+	labels      bool // the labels of a batch have been checked
 	nan         nanCheck
 }
 
@@ -34,13 +34,13 @@ type nanCheck struct {
 	told   bool
 	output io.Writer // nil is standard output
 
-	toldCut bool // of sample weights that a metric cuts
+	toldCut bool // reported sample weights that a metric truncates
 }
 
 func (c *fitConfig) nanCheck() nanCheck { return nanCheck{refuse: c.refuseNaN, output: c.output} }
 
-// look finds the first NaN of a batch and makes an error of it, or one line: where says which batch it is, and then
-// what comes of it. It reads what is about to be copied, and allocates nothing unless there is one.
+// look finds the first NaN of a batch, and returns an error or prints one line: where says which batch it is, then what
+// follows from it. It reads memory that is about to be copied anyway, and allocates nothing unless there is a NaN.
 func (k *nanCheck) look(m *Model, p *parts, where func() string, then string) error {
 	k.lookAtWeights(m, p, where)
 	if k.told && !k.refuse || p.prepared != nil && p.prepared.clean {
@@ -67,7 +67,7 @@ func (k *nanCheck) tell(what, where, then string) error {
 	return nil
 }
 
-// lines is where notices are written.
+// lines returns the writer for notices.
 func (k *nanCheck) lines() io.Writer {
 	if k.output != nil {
 		return k.output
@@ -75,14 +75,14 @@ func (k *nanCheck) lines() io.Writer {
 	return os.Stdout
 }
 
-// What comes of a NaN.
+// What a NaN leads to.
 const (
 	spoilsTraining   = "the loss and all weights will be NaN"
 	spoilsScores     = "the loss will be NaN"
 	spoilsPrediction = "what is predicted for this example will be NaN"
 )
 
-// lookAtBatch finds numbers in a batch that training could only be spoilt by.
+// lookAtBatch finds numbers in a batch that could only spoil training.
 func (t *trainer) lookAtBatch() error {
 	if !t.check.labels {
 		t.check.labels = true
@@ -101,7 +101,7 @@ func (t *trainer) where() string {
 	return fmt.Sprintf("epoch %d: batch %d", t.check.epoch+1, t.check.step)
 }
 
-// nameOf is the name of array i of a batch.
+// nameOf returns the name of array i of a batch.
 func (m *Model) nameOf(p *parts, i int) string {
 	if fed := m.fed(); i < len(p.x) && len(fed) == len(p.x) && fed[i].Name() != "" {
 		return fmt.Sprintf("input %q", fed[i].Name())
@@ -116,13 +116,13 @@ func (m *Model) nameOf(p *parts, i int) string {
 	return p.label(i)
 }
 
-// firstNaN returns the number of the first element that is NaN, -1 for none.
+// firstNaN returns the index of the first NaN, or -1.
 func firstNaN(a data.Array) (int, error) {
 	if a.IsZero() || a.DType() != ir.Float32 && a.DType() != ir.Float64 {
 		return -1, nil
 	}
 	raw := a.Data
-	long := len(raw) > 512 // a few numbers are looked at sooner than they are added
+	long := len(raw) > 512 // comparing a few numbers one by one is faster than adding them up
 	if a.DType() == ir.Float32 {
 		if long && rows.NoNaN(raw, 4) || !holdsNaN32(raw) {
 			return -1, nil
@@ -135,7 +135,7 @@ func firstNaN(a data.Array) (int, error) {
 	return placeOfNaN(a), nil
 }
 
-// placeOfNaN is the number of the first element that differs from itself.
+// placeOfNaN returns the index of the first element that is not equal to itself.
 func placeOfNaN(a data.Array) int {
 	for i := range a.Len() {
 		if v := a.Element(i); v != v {
@@ -145,8 +145,8 @@ func placeOfNaN(a data.Array) int {
 	return -1
 }
 
-// holdsNaN32 looks at two numbers at a time: what is above the bits of infinity, sign aside, carries into the sign when
-// the largest fraction is added.
+// holdsNaN32 checks two numbers at a time. It clears the signs and adds the largest fraction: for NaN, whose bits are
+// above those of infinity, the sum carries into the sign bit.
 func holdsNaN32(raw []byte) bool {
 	const size, fraction, sign = 0x7fffffff7fffffff, 0x007fffff007fffff, 0x8000000080000000
 	var found uint64
@@ -172,7 +172,7 @@ func holdsNaN64(raw []byte) bool {
 	return found&sign != 0
 }
 
-// checkLabels finds labels of -1 and +1 for losses that take 0 and 1: training would go on, towards nothing.
+// checkLabels finds labels of -1 and +1 for losses that expect 0 and 1: training would run, but learn nothing useful.
 func (m *Model) checkLabels(p *parts) error {
 	for _, o := range m.compiled.outputs {
 		switch o.loss.(type) {
@@ -205,7 +205,7 @@ func (m *Model) checkLabels(p *parts) error {
 	return nil
 }
 
-// areSigns reports whether all numbers are -1 or 1, and -1 is among them.
+// areSigns reports whether all numbers are -1 or 1, with at least one -1.
 func areSigns[T int | int8 | int32 | int64 | float32 | float64](values []T) bool {
 	negative := false
 	for _, v := range values {

@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Outputs returns the symbolic outputs of a Functional model, or of a Sequential one whose input is declared; nil for
-// other models. From them and [Model.Inputs] the graph of layer calls can be walked with [layers.KerasTensor.Node], and
-// other models can be made: a new head on an old body, or a body without its head, see [Model.LayerOutput].
+// Outputs returns the symbolic outputs of a Functional model, or of a Sequential model with a declared input; nil for
+// other models. From them and [Model.Inputs] you can walk the graph of layer calls with [layers.KerasTensor.Node], and
+// make other models: a new head on an old body, or a body without its head; see [Model.LayerOutput].
 func (m *Model) Outputs() []*layers.KerasTensor {
 	switch t := m.topology.(type) {
 	case *functional:
@@ -28,9 +28,9 @@ func (m *Model) Outputs() []*layers.KerasTensor {
 //
 //	features, err := keras.NewFunctional(keras.Inputs(model.Inputs()...), keras.Outputs(model.LayerOutput("block4_pool")))
 //
-// The model must be Functional, or Sequential with a declared input, and the layer one of [Model.Layers]: to look into
-// a model that is a layer, ask that one. Of a layer that is called several times it is the result of the first call in
-// this model. What is wrong is reported by the function that the result is passed to, as that of [layers.Apply].
+// The model must be Functional, or Sequential with a declared input, and the layer one of [Model.Layers]; for the
+// layers of a nested model, call the method of that model. For a layer with several calls it is the result of the first
+// call in this model. Errors are reported by the function that the result is passed to, as for [layers.Apply].
 func (m *Model) LayerOutput(name string) *layers.KerasTensor { return m.LayerOutputs(name)[0] }
 
 // LayerOutputs is [Model.LayerOutput] for a layer with several results.
@@ -49,7 +49,7 @@ func (m *Model) LayerOutputs(name string) []*layers.KerasTensor {
 	return n.Outputs
 }
 
-// LayerInputs returns what the layer of the given name is called with in this model, Keras's get_layer(name).input; see
+// LayerInputs returns the inputs of the named layer in this model, Keras's get_layer(name).input; see
 // [Model.LayerOutput].
 func (m *Model) LayerInputs(name string) []*layers.KerasTensor {
 	n, err := m.callOf(name)
@@ -83,8 +83,8 @@ func (m *Model) callOf(name string) (*layers.Node, error) {
 	return nil, fmt.Errorf("model %q has no layer %q; %sits layers are %q", m.Name(), name, config.Guess(name, names), names)
 }
 
-// stackGraph is a stack of layers as the calls of a Functional model. They are recorded when somebody asks for one, and
-// kept, so that models made of several of them share the calls.
+// stackGraph is a stack of layers as the calls of a Functional model. The calls are recorded on first use and kept, so
+// that models made from several of them share them.
 type stackGraph struct {
 	mu    sync.Mutex
 	calls []*layers.Node
@@ -96,7 +96,7 @@ func (g *stackGraph) forget() {
 	g.calls = nil
 }
 
-// calls returns a call for each layer; nil without an input.
+// calls returns a call for each layer, or nil without an input.
 func (s *sequential) calls() []*layers.Node {
 	if s.input == nil {
 		return nil

@@ -42,7 +42,7 @@ func loadLegacy(r io.ReaderAt, size int64, c *fileConfig, options []Option) (*Mo
 	return m, nil
 }
 
-// legacyModel makes the model of a configuration in the spelling of Keras 1 or 2.
+// legacyModel makes the model from a configuration of Keras 1 or 2.
 func legacyModel(config []byte, options []Option) (*Model, error) {
 	if err := saving.CheckDepth(config); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (m *Model) compileLegacy(file *saving.Legacy) error {
 	return m.compileAs(json.RawMessage(modern))
 }
 
-// loadLegacyWeights gives the values of a legacy file to the model and its optimizer.
+// loadLegacyWeights loads the values of a legacy file into the model and its optimizer.
 func (m *Model) loadLegacyWeights(file *saving.Legacy, c *fileConfig) error {
 	m.values.Lock()
 	defer m.values.Unlock()

@@ -21,8 +21,8 @@ import (
 // [WithoutCompile] is given.
 //
 // Custom layers must be registered with layers.Register under the name in the file. Python code in a file (Lambda
-// layers) is never run: such a file is refused. Either everything fits or there is an error that lists everything that
-// does not; [Report] reports what happened to each tensor. [Seed] and distribute.Scope apply to the new model.
+// layers) is never run; such a file is refused. Either everything fits, or an error lists everything that does not;
+// [Report] says what happened to each tensor. [Seed] and distribute.Scope apply to the new model.
 func LoadModel(path string, options ...LoadModelOption) (*Model, error) {
 	c, making := loadModelOptions(options)
 	if path == "" {
@@ -128,7 +128,7 @@ func isHDF5(r io.ReaderAt) bool {
 	return string(head) == "\x89HDF\r\n\x1a\n"
 }
 
-// loadFrom gives the values of a file to variables. Steps wait meanwhile.
+// loadFrom loads the values of a file into variables. Steps wait meanwhile.
 func (m *Model) loadFrom(source saving.Source, objects []saving.Object, c *fileConfig) error {
 	m.values.Lock()
 	defer m.values.Unlock()
@@ -150,7 +150,7 @@ func (m *Model) loadFrom(source saving.Source, objects []saving.Object, c *fileC
 	return m.resumeOptimizers(report)
 }
 
-// resumeOptimizers computes what optimizers know and files do not have.
+// resumeOptimizers computes state of optimizers that is not in files.
 func (m *Model) resumeOptimizers(report *LoadReport) error {
 	if m.compiled == nil || len(report.Matched) == 0 {
 		return nil
@@ -169,8 +169,7 @@ func (m *Model) resumeOptimizers(report *LoadReport) error {
 	return nil
 }
 
-// resumeSteps makes the random numbers of training continue where the optimizer's count of steps stands, if it was
-// loaded.
+// resumeSteps makes the random numbers of training continue at the optimizer's step count, if that was loaded.
 func (m *Model) resumeSteps(report *LoadReport) {
 	if m.compiled == nil {
 		return
@@ -193,7 +192,7 @@ func (m *Model) resumeSteps(report *LoadReport) {
 	}
 }
 
-// fileModel are the parts of config.json that are not the business of ModelFromJSON.
+// fileModel has the parts of config.json that ModelFromJSON does not read.
 type fileModel struct {
 	Module    string          `json:"module"`
 	ClassName string          `json:"class_name"`
@@ -246,13 +245,13 @@ func modelFromFile(written []byte, c *fileConfig, options []Option) (*Model, err
 	return m, m.compileAs(o.Compile)
 }
 
-// compileAs compiles as a file says and makes the optimizer's variables.
+// compileAs compiles as a file says and creates the optimizer's variables.
 func (m *Model) compileAs(raw json.RawMessage) error {
 	config, err := parseCompile(raw)
 	if err == nil {
 		err = m.Compile(config)
 	}
-	if err == nil && m.isBuilt() && m.compiled.trainStep == nil { // the optimizers of a step are known once it was traced
+	if err == nil && m.isBuilt() && m.compiled.trainStep == nil { // the optimizers of a step are known only after it was traced
 		err = m.prepareOptimizer()
 	}
 	if err != nil {
@@ -261,8 +260,9 @@ func (m *Model) compileAs(raw json.RawMessage) error {
 	return nil
 }
 
-// finishInside builds the models inside as the document says, where the whole has not, and compiles them. Keras keeps
-// what they are compiled with, and the state of their optimizers, although training the whole uses neither.
+// finishInside builds nested models as the document says, if the outer model has not built them, and compiles them.
+// Keras keeps their compile configuration and the state of their optimizers, although training the outer model uses
+// neither.
 func (m *Model) finishInside(compile bool) error {
 	var err error
 	layers.Walk(m, func(l layers.Layer) {
@@ -282,7 +282,7 @@ func (m *Model) finishInside(compile bool) error {
 	return err
 }
 
-// buildAs makes the weights of a model that does not know its inputs, from the shapes that it was built with.
+// buildAs creates the weights of a model without known inputs, from the shapes that it was built with.
 func (m *Model) buildAs(o fileModel) error {
 	if m.isBuilt() {
 		return nil
@@ -302,7 +302,7 @@ func (m *Model) buildAs(o fileModel) error {
 	return nil
 }
 
-// parseShape reads [null, 3]; false where there is none.
+// parseShape reads [null, 3]. It returns false if there is no shape.
 func parseShape(raw json.RawMessage) ([]int, bool) {
 	var axes []*int
 	if json.Unmarshal(raw, &axes) != nil || len(axes) == 0 {

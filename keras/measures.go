@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// measures are the metrics' variables of all replicas, one after the other.
+// measures are the values of the metrics' variables of all replicas, one replica after the other.
 type measures struct {
-	replicas int // 0: nothing is known
+	replicas int // 0: no values
 	data     []byte
 }
 
@@ -23,7 +23,7 @@ func (m *Model) metricVariables() distribute.Variables {
 	return list
 }
 
-// measuredVariables says whose numbers measures are.
+// measuredVariables describes the variables that measures belong to.
 func (m *Model) measuredVariables() []string {
 	var list []string
 	for _, metric := range m.compiled.allMetrics() {
@@ -34,7 +34,7 @@ func (m *Model) measuredVariables() []string {
 	return list
 }
 
-// bytesOf is the memory of one copy of all variables.
+// bytesOf returns the size in bytes of one copy of all variables.
 func bytesOf(vars distribute.Variables) int {
 	n := 0
 	for _, v := range vars {
@@ -47,7 +47,7 @@ func bytesArray(data []byte) kernels.Array {
 	return kernels.Array{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(data)}}, Data: data}
 }
 
-// measuresSoFar returns the metrics as they are. If other processes have their own, that is what was shared at the end
+// measuresSoFar returns the current metrics. If other processes have their own, it returns what was shared at the end
 // of the last step.
 func (m *Model) measuresSoFar() (measures, error) {
 	vars := m.metricVariables()
@@ -82,8 +82,8 @@ func (m *Model) measuresSoFar() (measures, error) {
 	return out, nil
 }
 
-// setMeasures gives the metrics' variables of the replicas of this process the values they had. With another number of
-// replicas their sums are divided again.
+// setMeasures restores the metrics' variables of this process's replicas. If the number of replicas has changed, the
+// sums are divided again.
 func (m *Model) setMeasures(from measures) error {
 	vars := m.metricVariables()
 	size := bytesOf(vars)
@@ -130,7 +130,7 @@ func onlyOne(v *distribute.Variable) bool {
 	return err == nil && first == second
 }
 
-// setSum gives a variable the sum of its parts.
+// setSum sets a variable to the sum of its parts.
 func setSum(v *distribute.Variable, n int, part func(i int) []byte) error {
 	t := v.Type()
 	sum := make([]float64, t.Shape.Size())

@@ -12,7 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Model is a network with its weights, and, once compiled, what is needed to train it. It is a layer, so models nest.
+// Model is a network with its weights and, once compiled, what is needed to train it. A model is a layer, so models can
+// be nested.
 //
 // Predict may be called from many goroutines at once. Training and evaluation need exclusive use of the model: a second
 // Fit or Evaluate at the same time is an error.
@@ -24,47 +25,47 @@ type Model struct {
 	seed     uint64
 	policy   ops.DTypePolicy
 
-	ownPolicy bool     // named by the user, so it holds for a model inside another too
+	ownPolicy bool     // set by the user, so it applies to nested models too
 	part      bool     // read as a part of another model, which places its variables
-	readable  [32]byte // sum of the document that was last found to be readable, guarded by describing; see checkReadable
+	readable  [32]byte // checksum of the document that was last found readable, guarded by describing; see checkReadable
 
 	revision, changes uint64 // layers.Revision and layers.RevisionOf when the functions were made; see refresh
 
-	inputDType  ir.DType  // what Build takes the inputs for; Invalid: the float type of the policy
-	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
+	inputDType  ir.DType  // the input type that Build assumes; Invalid: the float type of the policy
+	inputTypes  []ir.Type // of the first batch seen; the batch axis is Unknown
 	outputTypes []ir.Type
 	placed      bool
-	probing     atomic.Bool  // while Build works out the shapes
+	probing     atomic.Bool  // while Build infers the shapes
 	mu          sync.Mutex   // guards building and the functions below
 	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
 	values      sync.RWMutex // guards the values of variables while steps run
-	slots       sync.Mutex   // held while the optimizer gets its variables; taken after values
-	describing  sync.Mutex   // held while files are described, for which layers are traced; between values and slots
+	slots       sync.Mutex   // held while the optimizer creates its variables; taken after values
+	describing  sync.Mutex   // held while files are described, which traces layers; between values and slots
 	compiled    *compiled
-	document    *insideDocument // of a model inside another that was read and is not finished
+	document    *insideDocument // of a nested model that was read and is not finished
 	predict     *distribute.Function
 	predictions predictions
 
-	steps            uint32                 // training steps so far: the random numbers of each are different, as are those of what follows
-	predicted        atomic.Uint32          // batches of predictions so far
-	tested, testedAt uint32                 // batches evaluated since step testedAt
-	run              atomic.Pointer[fitRun] // the run of Fit or Evaluate that is under way, or the last one
-	measured         atomic.Uint64          // counts what changes metrics: logs that were not read before are lost
-	toldNaN          bool                   // by TrainOnBatch or TestOnBatch
-	toldCut          bool                   // by them, of sample weights that a metric cuts
+	steps            uint32                 // training steps so far, from which the random numbers of training and evaluation are drawn
+	predicted        atomic.Uint32          // number of batches predicted
+	tested, testedAt uint32                 // number of batches evaluated since step testedAt
+	run              atomic.Pointer[fitRun] // the current or last run of Fit or Evaluate
+	measured         atomic.Uint64          // counts changes of metrics: logs that were not read before are lost
+	toldNaN          bool                   // by TrainOnBatch or TestOnBatch, so they do not repeat the warning
+	toldCut          bool                   // by the same, about sample weights that a metric truncates
 }
 
-// topology is the way in which a model's layers are connected.
+// topology is how the layers of a model are connected.
 type topology interface {
 	forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor
 	members() []layers.Layer
-	// inputs are the declared inputs, nil where the first batch decides.
+	// inputs returns the declared inputs, or nil if the first batch determines them.
 	inputs() []*layers.KerasTensor
-	// inputNames and outputNames are the keys of dict data; nil where there are none.
+	// inputNames and outputNames return the keys of dict data, or nil.
 	inputNames() []string
 	outputNames() []string
 	className() string
-	// object describes the model in the way of Keras's files; policy is that of layers which name none.
+	// object describes the model as in Keras's files; policy applies to layers that name none.
 	object(m *Model, policy string) (map[string]any, error)
 }
 
@@ -80,9 +81,9 @@ type modelConfig struct {
 	policy     string
 	inputShape []int
 	inputDType string
-	input      *layers.KerasTensor // takes the place of the two
-	part       bool                // of a model that is not made yet, which will place the variables
-	err        error               // of the options
+	input      *layers.KerasTensor // used instead of the two
+	part       bool                // for a model that is being made and will place the variables
+	err        error               // from the options
 }
 
 type modelOption func(*modelConfig)
@@ -90,16 +91,16 @@ type modelOption func(*modelConfig)
 // ScopeStrategy returns nil: the option is not about a strategy.
 func (modelOption) ScopeStrategy() distribute.Strategy { return nil }
 
-// Name names the model; the default is made from its kind ("sequential"). Models inside it without a name are numbered
-// as Keras does: "sequential", "sequential_1", and then the model itself.
+// Name names the model; the default is made from its kind ("sequential"). Nested models without a name are numbered as
+// Keras does: "sequential", "sequential_1", and the model itself last.
 func Name(name string) Option { return modelOption(func(c *modelConfig) { c.name = name }) }
 
 // Seed sets the seed of initial weights, dropout and shuffling; the default is 0. Equal seeds give equal runs, bit for
 // bit.
 //
-// Models of equal layers begin with equal weights where their seeds are equal, or none is given, also within one
-// program; in Keras each has its own. The members of an ensemble, twin critics or the two generators of a CycleGAN need
-// a seed each:
+// Models of equal layers begin with equal weights if their seeds are equal or not given, even within one program; in
+// Keras their weights differ. So give each member of an ensemble, twin critics, or the two generators of a CycleGAN
+// their own seed:
 //
 //	for i := range ensemble {
 //		ensemble[i], err = keras.NewSequential(stack(), keras.InputShape(8), keras.Seed(uint64(i)))
@@ -117,18 +118,18 @@ type seedOption struct{ modelOption }
 // LoadScope returns nil: the option is not about a strategy.
 func (seedOption) LoadScope() distribute.Strategy { return nil }
 
-// DTypePolicy sets the types of computation and variables for layers that have no policy of their own: "float32" (the
-// default), "float64", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16" (with loss scaling).
+// DTypePolicy sets the types of computation and variables for layers without a policy of their own: "float32" (the
+// default), "float64", "bfloat16", "float16", "mixed_bfloat16", or "mixed_float16" (with loss scaling).
 func DTypePolicy(name string) Option { return modelOption(func(c *modelConfig) { c.policy = name }) }
 
-// InputShape declares the shape of one example of a Sequential model, without the batch axis, so that it is built at
-// once; also of a model of NewModel that has one input. For others see [Model.Build].
+// InputShape declares the shape of one example, without the batch axis, so that the model is built at once. It is for
+// Sequential models, and for models of NewModel that have one input. For others see [Model.Build].
 func InputShape(shape ...int) Option {
 	return modelOption(func(c *modelConfig) { c.inputShape = append([]int{}, shape...) })
 }
 
-// InputDType declares the element type of the input of a Sequential model with InputShape, and of all inputs of a model
-// of NewModel, for InputShape and Build; the default is "float32".
+// InputDType declares the element type of the input of a Sequential model with InputShape, or of all inputs of a model
+// of NewModel, for InputShape and Build. The default is "float32".
 func InputDType(dtype string) Option {
 	return modelOption(func(c *modelConfig) { c.inputDType = dtype })
 }
@@ -161,7 +162,7 @@ func configure(options []Option) modelConfig {
 	return c
 }
 
-// newModel puts a model together from its topology.
+// newModel makes a model from its topology.
 func newModel(t topology, c modelConfig) (*Model, error) {
 	if c.err != nil {
 		return nil, fmt.Errorf("keras: %w", c.err)
@@ -182,8 +183,8 @@ func newModel(t topology, c modelConfig) (*Model, error) {
 	return m, nil
 }
 
-// nameItself gives a model without a name one made from its kind, after those of the models inside it: these were there
-// before. A model that it becomes part of starts its own count.
+// nameItself names a model without a name after its kind. It comes after the models inside it, which were there before.
+// A model that it becomes part of starts its own count.
 func (m *Model) nameItself() {
 	prefix := layers.SnakeCase(m.ClassName())
 	name, taken := prefix, map[string]bool{}
@@ -198,7 +199,7 @@ func (m *Model) nameItself() {
 	layers.SetDefaultName(m, name)
 }
 
-// adopt takes the topology's layers in and names them.
+// adopt takes over the topology's layers and names them.
 func (m *Model) adopt() error {
 	layers.SetSublayers(m, m.topology.members())
 	if _, own := m.topology.(*subclass); own {
@@ -215,7 +216,7 @@ func (m *Model) Name() string { return layers.Name(m) }
 
 // ClassName returns "Sequential", "Functional" or the name of the subclass.
 func (m *Model) ClassName() string {
-	if m.topology == nil { // a zero value, whose Forward says so
+	if m.topology == nil { // a zero value, whose Forward reports the error
 		return "Model"
 	}
 	return m.topology.className()
@@ -233,12 +234,12 @@ func (m *Model) String() string {
 // Strategy returns the strategy of the model's variables.
 func (m *Model) Strategy() distribute.Strategy { return m.strategy }
 
-// Layers returns the direct layers of the model, in order. Inputs are not among them, while Keras's model.layers of a
+// Layers returns the direct layers of the model, in order. Inputs are not included, whereas Keras's model.layers of a
 // Functional model has an InputLayer for each: model.layers[1] of a model with one input is Layers()[0] here. Inputs
-// returns what the model is fed with.
+// returns the model's inputs.
 func (m *Model) Layers() []layers.Layer { return m.topology.members() }
 
-// GetLayer returns the layer of the given name. Use Layers for access by position.
+// GetLayer returns the layer of the given name. Use Layers for access by index.
 func (m *Model) GetLayer(name string) (layers.Layer, error) {
 	var names []string
 	for _, l := range m.Layers() {
@@ -253,7 +254,7 @@ func (m *Model) GetLayer(name string) (layers.Layer, error) {
 // Inputs returns the declared symbolic inputs; nil if the first batch decides.
 func (m *Model) Inputs() []*layers.KerasTensor { return m.topology.inputs() }
 
-// OutputNames returns the names under which losses, metrics and targets of a model with several outputs are given.
+// OutputNames returns the names by which losses, metrics and targets of a model with several outputs are given.
 func (m *Model) OutputNames() []string { return m.topology.outputNames() }
 
 // Call applies the model inside a trace, as a layer of another model or in a custom loop.
@@ -327,7 +328,7 @@ func (m *Model) build(types []ir.Type) error {
 		}
 	}
 	var err error
-	m.probing.Store(!m.part) // what is part of another model leaves the search to that
+	m.probing.Store(!m.part) // part of another model, which searches itself
 	m.outputTypes, err = layers.InferTypes(m, open)
 	m.probing.Store(false)
 	if err != nil {
@@ -346,7 +347,7 @@ func (m *Model) fixedBatch(i int) bool {
 	return i < len(declared) && declared[i].Shape().Rank() > 0 && declared[i].Shape()[0] != layers.Unknown
 }
 
-// assignStorage gives all variables to the strategy.
+// assignStorage makes the strategy store all variables.
 func (m *Model) assignStorage(s distribute.Strategy) error {
 	for _, v := range layers.Weights(m) {
 		if err := v.Place(s, m.seed); err != nil {

@@ -57,7 +57,7 @@ func (o *layerObject) UnmarshalJSON(text []byte) error {
 }
 
 // ModelFromJSON creates a model from the document that Keras's model.to_json writes: Sequential and Functional models,
-// also nested, with shared layers and with operations of keras.ops between layers. A compile configuration in it is
+// including nested ones, shared layers, and operations of keras.ops between layers. A compile configuration in it is
 // applied. Weights are initialized. The format of Keras 2 is understood too.
 func ModelFromJSON(document []byte, options ...Option) (*Model, error) {
 	m, err := modelFromJSON(document, options)
@@ -70,7 +70,7 @@ func ModelFromJSON(document []byte, options ...Option) (*Model, error) {
 	return m, nil
 }
 
-// modelFromJSON is ModelFromJSON without what finishes the models inside.
+// modelFromJSON is ModelFromJSON without finishing the nested models.
 func modelFromJSON(document []byte, options []Option) (*Model, error) {
 	if err := saving.CheckDepth(document); err != nil {
 		return nil, err
@@ -106,10 +106,10 @@ func modelFromJSON(document []byte, options []Option) (*Model, error) {
 	return m, nil
 }
 
-// nonFinite finds the numbers that Python writes into JSON although it has none such, outside of strings.
+// nonFinite finds, outside of strings, the non-finite numbers that Python writes although JSON has none.
 var nonFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
 
-// quoteNonFinite makes strings of NaN, Infinity and -Infinity, which the readers of numbers know.
+// quoteNonFinite turns NaN, Infinity and -Infinity into strings, which are then read as numbers.
 func quoteNonFinite(document []byte) []byte {
 	return nonFinite.ReplaceAllFunc(document, func(found []byte) []byte {
 		if found[0] == '"' {
@@ -140,16 +140,16 @@ func modelFromConfig(class string, raw json.RawMessage, options []Option) (*Mode
 	if err == nil {
 		m.readPolicy(&o)
 	}
-	if err == nil && o.Trainable != nil && !*o.Trainable && class != "Sequential" { // of a Sequential Keras does not read this key
+	if err == nil && o.Trainable != nil && !*o.Trainable && class != "Sequential" { // Keras ignores this key of a Sequential
 		layers.FreezeAlone(m)
 	}
 	return m, err
 }
 
-// asPart are the options of a model inside another.
+// asPart are the options of a nested model.
 var asPart = []Option{modelOption(func(c *modelConfig) { c.part = true })}
 
-// Models may stand inside layers, as in TimeDistributed.
+// Models may be wrapped in layers, as in TimeDistributed.
 func init() {
 	for _, class := range []string{"Sequential", "Functional", "Model"} {
 		layers.RegisterModel(class, func(configuration, build, compile json.RawMessage) (layers.Layer, error) {
@@ -159,10 +159,10 @@ func init() {
 	}
 }
 
-// insideDocument is what the object of a model inside another says besides its configuration.
+// insideDocument is what the object of a nested model says besides its configuration.
 type insideDocument struct{ build, compile json.RawMessage }
 
-// inside is what a reader makes of a model inside another. It is built and compiled once the whole is there.
+// inside records how to finish a nested model: it is built and compiled once the whole model exists.
 func inside(m *Model, err error, build, compile json.RawMessage) (layers.Layer, error) {
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (o layerObject) input() (*layers.KerasTensor, error) {
 	return t, t.Err()
 }
 
-// layer makes the layer, or the model inside the model, that the object describes.
+// layer makes the layer or nested model that the object describes.
 func (o layerObject) layer() (layers.Layer, error) {
 	if o.isOperation() {
 		return operationFromObject(o)

@@ -16,14 +16,14 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// tensorReference is the name of a tensor in a document: the result of a call of a layer.
+// tensorReference names a tensor in a document: the result of a layer's call.
 type tensorReference struct {
 	layer       string
 	call, index int
-	legacy      bool // from a document of Keras 2, in which the calls of a model inside another count from 1
+	legacy      bool // from a Keras 2 document, in which the calls of a nested model count from 1
 }
 
-// argumentObject is a value of a call that JSON has no form for.
+// argumentObject is an argument of a call that JSON has no form for.
 type argumentObject struct {
 	ClassName string `json:"class_name"`
 	Config    struct {
@@ -38,7 +38,7 @@ type argumentObject struct {
 	} `json:"config"`
 }
 
-// decodeArgument reads a value of a call in the forms of layers.Arguments; find returns the tensor of a reference.
+// decodeArgument reads an argument of a call in the forms of layers.Arguments. find returns the tensor of a reference.
 func decodeArgument(raw json.RawMessage, find func(tensorReference) (*layers.KerasTensor, error)) (any, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -197,7 +197,7 @@ func flatten(v any) (shape ir.Shape, values []float64, err error) {
 	return nil, nil, fmt.Errorf("an array holds %v, which is not a number", v)
 }
 
-// encodeArgument writes what decodeArgument reads; history names a tensor.
+// encodeArgument writes what decodeArgument reads. history names a tensor.
 func encodeArgument(v any, history func(*layers.KerasTensor) []any) (any, error) {
 	special := func(class string, config map[string]any) (any, error) {
 		return map[string]any{"class_name": class, "config": config}, nil
@@ -240,7 +240,7 @@ func encodeArgument(v any, history func(*layers.KerasTensor) []any) (any, error)
 	return nil, fmt.Errorf("an argument of type %T has no form in a document", v)
 }
 
-// encodeArray writes what decodeArray reads; class says what Keras holds it as.
+// encodeArray writes what decodeArray reads. class is the kind of array that Keras holds.
 func encodeArray(class string, a kernels.Array) (any, error) {
 	d := a.Type.DType
 	if !d.IsFloat() && !d.IsInteger() && d != ir.Bool {
@@ -260,7 +260,7 @@ func shapeList(s ir.Shape) []any {
 	return out
 }
 
-// nested lays values out in lists.
+// nested arranges values in nested lists.
 func nested(shape ir.Shape, d ir.DType, values []float64) any {
 	if len(shape) == 0 {
 		switch {

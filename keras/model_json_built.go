@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// builtObject is what a document remembers of the shapes that a layer, and the layers that it wraps, were built with.
+// builtObject is what a document stores about the shapes that a layer, and the layers that it wraps, were built with.
 type builtObject struct {
 	Build  json.RawMessage `json:"build_config"`
 	Config struct {
@@ -15,7 +15,7 @@ type builtObject struct {
 	} `json:"config"`
 }
 
-// builtFrom reads it from the object of a layer; objects of another form remember nothing.
+// builtFrom reads it from the object of a layer. Objects of another form have none.
 func builtFrom(raw json.RawMessage) *builtObject {
 	var b builtObject
 	if json.Unmarshal(raw, &b) != nil {
@@ -24,9 +24,9 @@ func builtFrom(raw json.RawMessage) *builtObject {
 	return &b
 }
 
-// restore puts what the document said in the place of what was computed here, where the two differ in nothing but the
-// batch, of which Keras knows less or more where constants are among the arguments of calls, or in whether one state
-// stands in a list.
+// restore replaces the shapes computed here by those of the document if the two differ only in the batch size or in
+// whether a single state is in a list. Keras knows less or more about the batch size if constants are among the
+// arguments of calls.
 func (b *builtObject) restore(object map[string]any) {
 	if b == nil {
 		return
@@ -44,8 +44,7 @@ func (b *builtObject) restore(object map[string]any) {
 	}
 }
 
-// sameBut compares two memories of shapes, one of them worked out and the other read, but for the first axis of each
-// shape.
+// sameBut compares two records of shapes, one computed and one read, ignoring the first axis of each shape.
 func sameBut(now, read any) bool {
 	if m, ok := now.(map[string]any); ok {
 		other, ok := read.(map[string]any)
@@ -102,7 +101,7 @@ func isShape(list []any) bool {
 	return true
 }
 
-// number returns a length, -1 for an open one.
+// number returns a length, or -1 for an open one.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int:

@@ -7,17 +7,17 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// takesList are the classes of layers whose call takes a list of tensors, even of one.
+// takesList are the classes of layers whose call takes a list of tensors, even for a single one.
 var takesList = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Attention", "AdditiveAttention"}
 
-// takesState are the classes of layers whose call takes the state to begin with after the sequence.
+// takesState are the classes of layers whose call takes the initial state after the sequence.
 var takesState = []string{"RNN", "SimpleRNN", "LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "Bidirectional"}
 
 // takesQuery are the classes of layers whose call takes query, value and key.
 var takesQuery = []string{"MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"}
 
-// builtAtOnce are the classes of layers that Keras takes for built before they know their input; there is nothing to
-// remember of it.
+// builtAtOnce are the classes of layers that Keras considers built before they know their input, so no shape is stored
+// for them.
 var builtAtOnce = []string{
 	"Activation", "ELU", "LeakyReLU", "ReLU", "Softmax", "Identity", "Masking", "UnitNormalization", "Reshape", "ActivityRegularization",
 	"Dropout", "AlphaDropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
@@ -25,14 +25,13 @@ var builtAtOnce = []string{
 	"GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D",
 }
 
-// builtOnFirst are the classes of layers that are built for their first input alone, whatever else their call takes.
+// builtOnFirst are the classes of layers that are built for their first input only, whatever else their call takes.
 var builtOnFirst = []string{"CategoryEncoding", "SimpleRNNCell", "LSTMCell", "GRUCell", "StackedRNNCells"}
 
 // lookups are the classes of layers whose state does not depend on a shape.
 var lookups = []string{"IntegerLookup", "StringLookup"}
 
-// buildInner adds what Keras remembers of the layers that the layer of an object wraps, for an input of the given
-// shape.
+// buildInner adds what Keras stores about the layers wrapped by an object's layer, for an input of the given shape.
 func buildInner(object map[string]any, input []any) {
 	c, _ := object["config"].(map[string]any)
 	inner := input
@@ -56,7 +55,7 @@ func buildInner(object map[string]any, input []any) {
 	}
 }
 
-// buildConfig is what Keras remembers of the shapes that a layer was built with; nil for nothing.
+// buildConfig returns what Keras stores about the shapes that a layer was built with, or nil.
 func buildConfig(l layers.Layer, inputs [][]any) map[string]any {
 	class := layers.ClassName(l)
 	if len(inputs) == 0 || slices.Contains(builtAtOnce, class) {
@@ -113,7 +112,7 @@ func callObject(n *layers.Node, history func(*layers.KerasTensor) []any) (map[st
 	return o, err
 }
 
-// keysOfCall puts the tensors of a call into the form in which Keras's layer takes them.
+// keysOfCall puts the tensors of a call into the form in which the Keras layer takes them.
 func keysOfCall(n *layers.Node) layers.Arguments {
 	class, inputs := layers.ClassName(n.Layer), n.Operands()
 	all := make([]any, len(inputs))

@@ -6,16 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// readPolicy gives a model from a document the policy float64 if all its layers have it and the caller names no other:
-// files name the policies of layers alone, and under float32 targets, losses and metrics would lose their digits.
+// readPolicy gives a model from a document the policy float64 if all its layers have it and the caller names no other.
+// Files name only the policies of layers; under float32, targets, losses and metrics would lose digits.
 func (m *Model) readPolicy(o *modelObject) {
 	if !m.ownPolicy && o.isFloat64() {
 		m.policy = ops.DTypePolicy{Name: "float64", Compute: ir.Float64, Variable: ir.Float64}
 	}
 }
 
-// isFloat64 reports whether all layers that compute with floats do so in float64, as far as they say, and there are
-// such.
+// isFloat64 reports whether there are layers that compute with floats, and all of them declare float64.
 func (o *modelObject) isFloat64() bool {
 	found := false
 	for _, l := range o.Layers {
@@ -35,7 +34,7 @@ func (o *modelObject) isFloat64() bool {
 			continue
 		}
 		if policy, err := ops.ParseDTypePolicy(name); err == nil && policy.Compute.IsFloat() {
-			if policy.Compute != ir.Float64 || policy.Variable != ir.Float64 { // a quantized one has the types of its source
+			if policy.Compute != ir.Float64 || policy.Variable != ir.Float64 { // a quantized policy has the types of its source
 				return false
 			}
 			found = true

@@ -79,10 +79,10 @@ func (o layerObject) name() (string, error) {
 	return c.Name, err
 }
 
-// ignoredKeywords are arguments of calls in Keras that are no settings of the layer; the calls keep training.
+// ignoredKeywords are arguments of calls in Keras that are not settings of the layer; the calls keep training.
 var ignoredKeywords = []string{"training", "name"}
 
-// callArguments sets the fields of a layer that stand for arguments of its calls, which must agree.
+// callArguments sets the fields of a layer that correspond to arguments of its calls, which must agree.
 func callArguments(l layers.Layer, nodes []nodeObject) error {
 	if _, ok := l.(*layers.Operation); ok {
 		return nil
@@ -126,7 +126,7 @@ func callArguments(l layers.Layer, nodes []nodeObject) error {
 	return nil
 }
 
-// applyAll applies calls until all are done; a round without progress means that an input is missing.
+// applyAll applies calls until all are done. A round without progress means that an input is missing.
 func (r *functionalReader) applyAll(objects []layerObject, names []string) error {
 	for {
 		progress, waiting := false, ""
@@ -164,7 +164,7 @@ func (r *functionalReader) applyAll(objects []layerObject, names []string) error
 	}
 }
 
-// arguments reads the arguments of a call; ok is false while a tensor among them is not known yet.
+// arguments reads the arguments of a call. ok is false if one of its tensors is not known yet.
 func (r *functionalReader) arguments(n nodeObject) (a layers.Arguments, ok bool, err error) {
 	ok = true
 	find := func(at tensorReference) (*layers.KerasTensor, error) {
@@ -187,7 +187,7 @@ func (r *functionalReader) arguments(n nodeObject) (a layers.Arguments, ok bool,
 	return a, ok, nil
 }
 
-// find returns the tensor of a reference, nil while it is not made.
+// find returns the tensor of a reference, or nil if it does not exist yet.
 func (r *functionalReader) find(at tensorReference) (*layers.KerasTensor, error) {
 	calls, isInput := r.tensors[at.layer]
 	if r.made[at.layer] == nil && !isInput {
@@ -208,9 +208,9 @@ func (r *functionalReader) find(at tensorReference) (*layers.KerasTensor, error)
 	return calls[at.call][at.index], nil
 }
 
-// countsFromOne reports whether a layer is a Functional model: such a model has had one call before those of the
-// document, the one that describes it, and where Keras names results of a model it counts that one. In Keras 2 a
-// Sequential model that knows its input is one of these.
+// countsFromOne reports whether a layer is a Functional model. Such a model has had one call before those of the
+// document, the one that defines it, and Keras counts that one when it names results of the model. In Keras 2 a
+// Sequential model with a known input is such a model too.
 func (r *functionalReader) countsFromOne(name string) bool {
 	m, ok := r.made[name].(*Model)
 	if !ok {
@@ -220,7 +220,7 @@ func (r *functionalReader) countsFromOne(name string) bool {
 	return m.ClassName() == "Functional" || r.legacy && stack && s.input != nil
 }
 
-// references reads input_layers or output_layers: one triple, a list or a dict of triples, or these inside each other.
+// references reads input_layers or output_layers: one triple, a list or a dict of triples, or nested ones.
 func (r *functionalReader) references(raw json.RawMessage) (Tensors, error) {
 	var t Tensors
 	tree, err := r.structure(raw, &t.list)
@@ -245,8 +245,8 @@ func (r *functionalReader) references(raw json.RawMessage) (Tensors, error) {
 	return t, nil
 }
 
-// structure reads nested lists and dicts of triples in the order in which Keras flattens them, dicts by the order of
-// their keys, and puts places of list in the place of triples.
+// structure reads nested lists and dicts of triples in the order in which Keras flattens them, dicts sorted by key, and
+// replaces the triples by indices into list.
 func (r *functionalReader) structure(raw json.RawMessage, list *[]*layers.KerasTensor) (any, error) {
 	var dict map[string]json.RawMessage
 	if json.Unmarshal(raw, &dict) == nil && dict != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// buildPipeline writes what the layers of a pipeline were built with: each with the result of the one before.
+// buildPipeline writes what the layers of a pipeline were built with: each with the result of the previous one.
 func buildPipeline(object map[string]any, l layers.Layer, input []any) {
 	p, ok := l.(*layers.Pipeline)
 	if !ok {

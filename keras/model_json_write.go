@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// ToJSON returns the document that Keras's model.to_json writes: what the model is created of and what it is compiled
-// with, without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. User-defined types of
-// models have such a form if they are registered; see [RegisterModel].
+// ToJSON returns the document that Keras's model.to_json writes: the configuration of the model and of its compilation,
+// without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. User-defined model types can be
+// written if they are registered; see [RegisterModel].
 //
 // Masks that accompany tensors are not written, because Keras recomputes them when it reads the document.
 func (m *Model) ToJSON() ([]byte, error) {
@@ -35,7 +35,7 @@ func (m *Model) ToJSON() ([]byte, error) {
 	return text, prefixed("ToJSON", err)
 }
 
-// object describes the model; policy is that of layers which name none.
+// object describes the model; policy applies to layers that name none.
 func (m *Model) object(policy string) (map[string]any, error) {
 	if m.ownPolicy {
 		policy = m.policy.Text()
@@ -43,7 +43,7 @@ func (m *Model) object(policy string) (map[string]any, error) {
 	return m.topology.object(m, policy)
 }
 
-// memberObject describes a model inside another, with what it is compiled with.
+// memberObject describes a nested model, with its compile configuration.
 func (m *Model) memberObject(policy string) (map[string]any, error) {
 	o, err := m.object(policy)
 	if err != nil || m.compiled == nil {
@@ -56,14 +56,14 @@ func (m *Model) memberObject(policy string) (map[string]any, error) {
 	return o, nil
 }
 
-// unwritable stands in a document where there is an error if that part is to be written.
+// unwritable takes the place of a part of a document that cannot be written. Writing it returns the error.
 type unwritable struct{ error }
 
 // MarshalJSON returns the error.
 func (u unwritable) MarshalJSON() ([]byte, error) { return nil, u.error }
 
-// finishDocument empties what models inside are compiled with, where that is not asked for, and otherwise returns the
-// error for one that has no place in a file.
+// finishDocument clears the compile configurations of nested models if they are not requested. Otherwise it returns the
+// error of one that cannot be stored in a file.
 func finishDocument(v any, compiled bool) error {
 	switch v := v.(type) {
 	case []any:
@@ -87,8 +87,8 @@ func finishDocument(v any, compiled bool) error {
 	return nil
 }
 
-// LayerObject describes a model inside a layer, as in Keras files; see [layers.ObjectWriter]. Layers without a policy
-// have none in it, unless the model has one of its own: what holds the model fills it in.
+// LayerObject describes a model inside a layer, as in Keras files; see [layers.ObjectWriter]. Its layers without a
+// policy stay without, unless the model has its own policy: the enclosing model fills it in.
 func (m *Model) LayerObject() (map[string]any, error) { return m.memberObject("") }
 
 // layerMember describes a layer inside a model.
@@ -117,7 +117,7 @@ func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any,
 	return o, nil
 }
 
-// plainDTypes are the layers whose policy Keras writes by its name alone.
+// plainDTypes are the layers whose policy Keras writes by name only.
 var plainDTypes = map[string]bool{"SpatialDropout1D": true, "SpatialDropout2D": true, "SpatialDropout3D": true, "Discretization": true}
 
 // fillPolicy writes the model's policy into the layers that name none.

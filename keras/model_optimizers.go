@@ -16,11 +16,11 @@ import (
 type optimized struct {
 	name      string // in files
 	optimizer optimizers.Optimizer
-	variables distribute.Variables // that it was built for, in order
-	updated   distribute.Variables // those among them that the step updates
+	variables distribute.Variables // the variables that it was built for, in order
+	updated   distribute.Variables // those of variables that the step updates
 }
 
-// prepareOptimizer makes the optimizer's variables, for the weights that can be trained until the model is compiled
+// prepareOptimizer creates the optimizer's variables, for all weights that can be trained until the model is compiled
 // again.
 func (m *Model) prepareOptimizer() error {
 	m.slots.Lock()
@@ -42,14 +42,14 @@ func (m *Model) prepareOptimizer() error {
 	if err := m.placeAll(c.optimizer.Variables()); err != nil {
 		return err
 	}
-	if len(trainable) > 0 { // as in Keras, a model without can be run through Fit: nothing changes
+	if len(trainable) > 0 { // as in Keras, Fit accepts a model without any: nothing changes
 		c.optimized = []optimized{{"optimizer", c.optimizer, trainable, trainable}}
 	}
 	c.trainable = trainable
 	return nil
 }
 
-// takeOptimizers takes over the optimizers that a step applies. Every weight to be trained must be trained by one.
+// takeOptimizers registers the optimizers that a step applies. Every trainable weight must be trained by one of them.
 func (m *Model) takeOptimizers(s *Step) error {
 	c := m.compiled
 	trained, taken := map[*distribute.Variable]bool{}, map[string]bool{"optimizer": true}
@@ -65,7 +65,7 @@ func (m *Model) takeOptimizers(s *Step) error {
 		switch o.name = m.fieldOf(o.optimizer); {
 		case o.optimizer == c.optimizer:
 			o.name = "optimizer"
-		case o.name == "", o.name == "optimizer" && compiled: // a field of that name beside the one of Compile
+		case o.name == "", o.name == "optimizer" && compiled: // a field of this name besides the optimizer of Compile
 			o.name = uniqueName("optimizer", taken)
 		}
 	}
@@ -87,8 +87,8 @@ func (m *Model) takeOptimizers(s *Step) error {
 	return nil
 }
 
-// fieldOf returns the name of the attribute that holds an optimizer in the user-defined type, "" where there is none.
-// Keras's weights files have optimizers under such names.
+// fieldOf returns the name of the attribute that holds an optimizer in the user-defined type, or "". Keras's weights
+// files store optimizers under such names.
 func (m *Model) fieldOf(o optimizers.Optimizer) (name string) {
 	if s, ok := m.topology.(*subclass); ok {
 		eachField(reflect.ValueOf(s.value), func(field string, value any) {
@@ -100,7 +100,7 @@ func (m *Model) fieldOf(o optimizers.Optimizer) (name string) {
 	return name
 }
 
-// eachField goes through the exported fields of a struct, and of those embedded in it, that hold pointers.
+// eachField visits the exported fields that hold pointers, in a struct and in the structs embedded in it.
 func eachField(v reflect.Value, f func(name string, value any)) {
 	v = reflect.Indirect(v)
 	if v.Kind() != reflect.Struct {
@@ -121,7 +121,7 @@ func eachField(v reflect.Value, f func(name string, value any)) {
 	}
 }
 
-// optimizerVariables lists the variables of all optimizers, nil before they have any.
+// optimizerVariables lists the variables of all optimizers, or returns nil before they have any.
 func (c *compiled) optimizerVariables() distribute.Variables {
 	if c.trainStep == nil {
 		return c.optimizer.Variables()
@@ -143,8 +143,8 @@ func (c *compiled) finalizeVariables() error {
 	return nil
 }
 
-// leading returns the optimizer whose learning rate and count of steps stand for the model's: that of Compile, or the
-// only one of a TrainStep.
+// leading returns the optimizer whose learning rate and step count are the model's: that of Compile, or the only one of
+// a TrainStep.
 func (c *compiled) leading() (optimizers.Optimizer, error) {
 	if c.trainStep == nil || len(c.optimized) == 0 {
 		return c.optimizer, nil
@@ -157,7 +157,7 @@ func (c *compiled) leading() (optimizers.Optimizer, error) {
 	return nil, fmt.Errorf("keras: TrainStep uses %d optimizers, none of which Compile was given; use them, and not the model, for their learning rates and counts of steps", len(c.optimized))
 }
 
-// optimizerObjects lists the places of optimizers in a weights file, once they have variables.
+// optimizerObjects lists the objects of a weights file that hold optimizers, once these have variables.
 func (m *Model) optimizerObjects() []saving.Object {
 	m.slots.Lock()
 	defer m.slots.Unlock()
@@ -192,7 +192,7 @@ func (m *Model) optimizerObjects() []saving.Object {
 	return objects
 }
 
-// allOptimizers lists the places of the optimizers of the model and of compiled models inside it.
+// allOptimizers lists the file objects of the model's optimizers and of those of compiled models inside it.
 func (m *Model) allOptimizers(objects []saving.Object) []saving.Object {
 	all := m.optimizerObjects()
 	for _, o := range objects {
@@ -213,8 +213,8 @@ func optimizerName(o optimizers.Optimizer) string {
 	return layers.SnakeCase(fmt.Sprintf("%T", o)[len("*optimizers."):])
 }
 
-// Optimizer returns the optimizer that Compile was given, or nil. For a custom TrainStep it is the only one that it
-// uses, and nil where it uses several others.
+// Optimizer returns the optimizer that Compile was given, or nil. For a custom TrainStep it returns the step's only
+// optimizer, or nil if the step uses several others.
 func (m *Model) Optimizer() optimizers.Optimizer {
 	if m.compiled == nil {
 		return nil
@@ -226,8 +226,8 @@ func (m *Model) Optimizer() optimizers.Optimizer {
 	return o
 }
 
-// OptimizerArrays returns copies of the variables of the optimizer in Keras's file order; of several optimizers one
-// after the other, in the order in which the TrainStep applies them.
+// OptimizerArrays returns copies of the optimizer's variables in Keras's file order. Several optimizers follow one
+// another in the order in which the TrainStep applies them.
 func (m *Model) OptimizerArrays() ([]kernels.Array, error) {
 	if m.compiled == nil {
 		return nil, m.errNotCompiled("OptimizerArrays")
@@ -240,7 +240,7 @@ func (m *Model) OptimizerArrays() ([]kernels.Array, error) {
 	return readAll(vars)
 }
 
-// SetOptimizerArrays replaces the variables of the optimizer, or of all of them.
+// SetOptimizerArrays replaces the variables of the optimizer, or of all optimizers.
 func (m *Model) SetOptimizerArrays(values []kernels.Array) error {
 	if m.compiled == nil {
 		return m.errNotCompiled("SetOptimizerArrays")
@@ -271,7 +271,7 @@ func (m *Model) LearningRate() (float64, error) {
 	return o.Rate()
 }
 
-// SetLearningRate changes the learning rate of the next step; it fails where a schedule drives it.
+// SetLearningRate changes the learning rate of the next step. It fails if a schedule controls the rate.
 func (m *Model) SetLearningRate(rate float64) error {
 	if m.compiled == nil {
 		return m.errNotCompiled("SetLearningRate")

@@ -20,37 +20,37 @@ import (
 // worker has ended: all stop after the same step.
 var ErrWorkerStopped = fmt.Errorf("the context of another worker has ended, so all workers stop after the same step: %w", callbacks.ErrStopped)
 
-// stopGrace is how long a worker whose context has ended goes on, so that all can stop after the same step.
+// stopGrace is how long a worker continues after its context has ended, so that all can stop after the same step.
 const stopGrace = 5 * time.Second
 
-// together is what a trainer under a strategy over several processes needs beside: the workers agree after each step
-// whether to go on.
+// together is what a trainer needs besides under a strategy over several processes: after each step the workers agree
+// whether to continue.
 type together struct {
 	group  distribute.WorkerGroup
-	outer  context.Context      // Fit's
+	outer  context.Context      // the context of Fit
 	flags  [3]byte              // stop training; a context has ended; workers are waiting to join
 	sent   [3 + 2*sumBytes]byte // flags and checksums
-	values []kernels.Array      // sent
+	values []kernels.Array      // sent, as an array
 
-	compares bool    // what the callbacks left at the end of an epoch
-	part     [4]byte // of a checksum
+	compares bool    // compare what the callbacks left at the end of an epoch
+	part     [4]byte // one part of a checksum
 
-	riding rider     // nil: the group joins no flags with sums
-	rides  [4]byte   // flags that a sum of the step took along, and whether somebody asks to agree after the step
-	own    error     // of the outer context, when they set out
-	ridden bool      // they have come back
+	riding rider     // nil: the group cannot reduce flags together with sums
+	rides  [4]byte   // flags reduced together with a sum of the step, and whether a worker asks to agree after the step
+	own    error     // error of the outer context when the flags were sent
+	ridden bool      // they have been reduced
 	began  time.Time // the last step that sent them along
 }
 
-// rider is a group that joins flags of the workers with the next sum of a program, so that agreeing on them takes no
-// call of its own. Whether it did is the same on all workers.
+// rider is a group that reduces the workers' flags together with the next sum of a program, so that agreeing on them
+// takes no call of its own. Whether it did is the same on all workers.
 type rider interface {
 	Attach(flags []byte)
 	Attached() bool
 }
 
-// join makes a trainer one of several, and returns the context for its steps: the given one, which ends a little later
-// here.
+// join makes a trainer one of several, and returns the context for its steps: the given one, but it ends a little
+// later.
 func (t *trainer) join(ctx context.Context, g distribute.WorkerGroup) (context.Context, func()) {
 	w := &together{group: g, outer: ctx}
 	w.riding, _ = g.(rider)
@@ -73,7 +73,8 @@ func (t *trainer) join(ctx context.Context, g distribute.WorkerGroup) (context.C
 	}
 }
 
-// backsUp reports whether there is a BackupAndRestore callback, which asks that training outlives a worker.
+// backsUp reports whether there is a BackupAndRestore callback, which requires that training survives the loss of a
+// worker.
 func (t *trainer) backsUp() bool {
 	return slices.ContainsFunc(t.c.callbacks, func(c callbacks.Callback) bool {
 		_, ok := c.(*callbacks.BackupAndRestore)
@@ -81,7 +82,7 @@ func (t *trainer) backsUp() bool {
 	})
 }
 
-// describe is what must be equal on all workers for a Fit.
+// describe returns what must be equal on all workers for a Fit.
 func (t *trainer) describe() string {
 	text := fmt.Sprintf("batch size %d, %d steps, %d epochs", t.c.batchSize, t.source.steps(), t.c.epochs)
 	if _, inMemory := t.source.(*loaderSource); inMemory {
@@ -90,13 +91,13 @@ func (t *trainer) describe() string {
 	return text
 }
 
-// describe is what must be equal on all workers for a model.
+// describe returns what must be equal on all workers for a model.
 func (m *Model) describe(vars distribute.Variables) string {
 	return fmt.Sprintf("%q with %d weights and optimizer variables, seed %d", m.Name(), len(vars), m.seed)
 }
 
-// synchronize makes all workers begin with the chief's weights, optimizer state and place in the run, which may come
-// from a backup that only the chief has, and makes sure that they are about to do the same.
+// synchronize makes all workers begin with the chief's weights, optimizer state and position, which may come from a
+// backup that only the chief has. It also checks that they are about to do the same.
 func (t *trainer) synchronize(ctx context.Context) error {
 	if t.servers != nil {
 		return t.servers.place(ctx)
@@ -110,7 +111,7 @@ func (t *trainer) synchronize(ctx context.Context) error {
 	return t.recovery.enter(ctx)
 }
 
-// begin takes over what the chief has.
+// begin takes over the state of the chief.
 func (t *trainer) begin(ctx context.Context) error {
 	g, m := t.workers.group, t.m
 	_, vars, err := m.backupVariables()
@@ -137,7 +138,7 @@ func (t *trainer) begin(ctx context.Context) error {
 	return t.takeCallbacks(ctx)
 }
 
-// takeCallbacks gives the callbacks of all workers what those of the chief remember from a backup.
+// takeCallbacks restores the callbacks of all workers from the state that the chief's callbacks loaded from a backup.
 func (t *trainer) takeCallbacks(ctx context.Context) error {
 	g := t.workers.group
 	var data []byte
@@ -159,7 +160,7 @@ func (t *trainer) takeCallbacks(ctx context.Context) error {
 	return setCallbackStates(t.all, states)
 }
 
-// takeVariables gives all workers the values that the variables have on one.
+// takeVariables copies the values of variables from one worker to all.
 func (m *Model) takeVariables(ctx context.Context, vars distribute.Variables, root int) error {
 	mirrored, values, err := distribute.ReceiveVariables(ctx, m.strategy, vars, root)
 	if err != nil {
@@ -171,7 +172,7 @@ func (m *Model) takeVariables(ctx context.Context, vars distribute.Variables, ro
 	return m.writeAll(mirrored, values)
 }
 
-// takeProgress gives all workers the chief's place in the run, and the metrics of a part of an epoch.
+// takeProgress copies the chief's position, and the metrics of a partial epoch, to all workers.
 func (t *trainer) takeProgress(ctx context.Context) error {
 	m, p := t.m, t.now.resume
 	numbers := []int64{int64(m.steps), int64(p.Epoch), int64(p.Done), int64(p.PassEpoch), int64(p.PassDone), 0, 0}
@@ -206,7 +207,7 @@ func (t *trainer) takeProgress(ctx context.Context) error {
 	return g.Broadcast(ctx, distribute.WorkerCall{Name: "metrics of the chief"}, 0, []kernels.Array{bytesArray(data)})
 }
 
-// boundary lets the workers agree after a step or epoch: where one stops, all do. Workers that wait are taken in.
+// boundary lets the workers agree after a step or epoch: if one stops, all stop. Waiting workers are admitted.
 func (t *trainer) boundary(ctx context.Context) error {
 	if t.recovery != nil {
 		return t.recovery.boundary(ctx)
@@ -214,16 +215,16 @@ func (t *trainer) boundary(ctx context.Context) error {
 	return t.agreeToGoOn(ctx)
 }
 
-// epochBoundary is boundary at the end of an epoch. The workers also make sure that their callbacks have left them the
-// same learning rate, which each multiplies its gradients by itself, and the same weights.
+// epochBoundary is boundary at the end of an epoch. The workers also check that their callbacks left them with equal
+// learning rates, which each applies to its gradients itself, and equal weights.
 func (t *trainer) epochBoundary(ctx context.Context) error {
 	t.workers.compares, t.workers.ridden = true, false
 	return t.boundary(ctx)
 }
 
-// attach sends the flags of this worker along with the step that follows. A callback may ask to stop when it is told of
-// the batch, which must not wait for the next one, nor may the end of a context wait for long steps, of which stopGrace
-// has room for few: then, and where a step is not one of Fit, all agree afterwards.
+// attach sends this worker's flags along with the next step. All agree after the step instead if the step is not one of
+// Fit, or in two cases that cannot wait for the next batch: a callback may ask to stop when it is told of the batch,
+// and the end of a context must not wait for steps so long that stopGrace has room for few.
 func (t *trainer) attach() {
 	w := t.workers
 	if w == nil || w.riding == nil || t.recovery != nil || t.m.compiled.config.StepsPerExecution != 1 {
@@ -240,14 +241,14 @@ func (t *trainer) attach() {
 	w.riding.Attach(w.rides[:])
 }
 
-// detach notes whether the step has joined the flags.
+// detach notes whether the step has reduced the flags.
 func (t *trainer) detach() {
 	if w := t.workers; w != nil && w.riding != nil {
 		w.ridden = w.riding.Attached() && w.rides[3] == 0
 	}
 }
 
-// ownFlags sets the flags to those of this worker, and returns how its context has ended.
+// ownFlags sets the flags of this worker, and returns the error of its context.
 func (t *trainer) ownFlags() error {
 	w := t.workers
 	w.flags = [3]byte{}
@@ -261,7 +262,7 @@ func (t *trainer) ownFlags() error {
 	return own
 }
 
-// agreeToGoOn joins the flags of all workers, if the step has not done so.
+// agreeToGoOn reduces the flags of all workers, if the step has not done so.
 func (t *trainer) agreeToGoOn(ctx context.Context) error {
 	w := t.workers
 	if w.ridden {
@@ -272,7 +273,7 @@ func (t *trainer) agreeToGoOn(ctx context.Context) error {
 	return t.joinFlags(ctx)
 }
 
-// joinFlags is a call for the flags alone, and for the checksums where an epoch has ended.
+// joinFlags reduces the flags in a call of their own, and at the end of an epoch the checksums.
 func (t *trainer) joinFlags(ctx context.Context) error {
 	w := t.workers
 	own := t.ownFlags()
@@ -301,7 +302,7 @@ func (t *trainer) joinFlags(ctx context.Context) error {
 	return t.goOnAs(own)
 }
 
-// goOnAs does what the flags of all say; own is how this worker's context had ended.
+// goOnAs acts on the combined flags. own is the error of this worker's context.
 func (t *trainer) goOnAs(own error) error {
 	w := t.workers
 	switch {
@@ -315,27 +316,27 @@ func (t *trainer) goOnAs(own error) error {
 	return nil
 }
 
-// failTogether tells the other workers of an error that only this one has, so that none waits for it.
+// failTogether tells the other workers about an error that only this one has, so that none waits for it.
 func (m *Model) failTogether(err error) {
 	if !errors.Is(err, ErrWorkerStopped) {
 		distribute.FailTogether(m.strategy, err)
 	}
 }
 
-// WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does. A
+// WritesFiles reports whether this process writes checkpoints and backups: of several workers only the chief does. A
 // worker that joined later writes none in a Fit that was already over.
 func (m *Model) WritesFiles() bool {
 	return m.strategy.Extended().ShouldCheckpoint() && !m.late()
 }
 
-// JoinsRunningJob reports whether this process has joined workers that were already training, and has not reached their
-// Fit yet. Callbacks call it when a run begins, in order to append to existing files.
+// JoinsRunningJob reports whether this process has joined workers that were already training, and has not caught up
+// with their Fit yet. Callbacks call it when a run begins, to append to existing files.
 func (m *Model) JoinsRunningJob() bool {
 	s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy)
 	return ok && s.Joining() || m.late()
 }
 
-// late reports whether the other workers are in a later Fit than this one has come to.
+// late reports whether the other workers are in a later Fit than this one.
 func (m *Model) late() bool {
 	r := m.lastRun().recovery
 	return r != nil && r.machine.Late()

@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Workers compare their learning rates and weights in the call that joins their flags, by the greatest of each byte: a
-// checksum of them goes with its complement, and workers that have none to compare, such as one that has just taken
-// over the state of another, send zeros.
+// Workers compare their learning rates and weights in the call that reduces their flags, which takes the maximum of
+// each byte. A checksum is sent together with its complement. Workers that have nothing to compare, such as one that
+// has just taken over another's state, send zeros.
 
 const sumBytes = 4
 
@@ -24,17 +24,17 @@ func putSum(b []byte, sum uint32) {
 	binary.LittleEndian.PutUint32(b[sumBytes:], ^sum)
 }
 
-// oneSum reports whether the checksums of which b has the greatest bytes were one, or none.
+// oneSum reports whether all checksums were equal, or there were none; b holds the maximum of each byte.
 func oneSum(b []byte) bool {
 	sum, complement := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[sumBytes:])
 	return sum == ^complement || sum == 0 && complement == 0
 }
 
-// sum is a checksum of what callbacks must leave alike on all workers. Weights on devices with a memory of their own
-// are not part of it: to read them would take longer than what an epoch may take there. Nothing is copied, and weights
-// that have not changed take no time: a table of 1 GB would take half a second.
+// sum is a checksum of what callbacks must leave equal on all workers. Weights on devices with their own memory are
+// excluded: reading them would take longer than may be spent there per epoch. Nothing is copied, and unchanged weights
+// take no time: a table of 1 GB would take half a second.
 func (t *trainer) sum() (uint32, error) {
-	rate, _ := t.m.LearningRate() // a step of the user's may have none, or several
+	rate, _ := t.m.LearningRate() // a user-defined step may have no rate, or several
 	sum := math.Float32bits(float32(rate))
 	for _, v := range t.alike() {
 		b, err := v.Buffer(0)
@@ -48,8 +48,8 @@ func (t *trainer) sum() (uint32, error) {
 	return sum, nil
 }
 
-// alike are the weights that every worker computes for itself and that are the same on all, as far as this worker
-// knows: one that has just come, and has traced no step, takes those that steps assign for such, too.
+// alike returns the weights that every worker computes for itself and that are equal on all, as far as this worker
+// knows. A worker that has just joined and traced no step includes those that steps assign.
 func (t *trainer) alike() (vars distribute.Variables) {
 	for _, v := range t.comparable() {
 		if !ownValue(v) {
@@ -59,7 +59,7 @@ func (t *trainer) alike() (vars distribute.Variables) {
 	return vars
 }
 
-// comparable are weights of which every worker has a copy. A step of the user's may keep them apart.
+// comparable returns the weights that every worker has a copy of. A user-defined step may let these differ.
 func (t *trainer) comparable() (vars distribute.Variables) {
 	if t.m.compiled.trainStep != nil {
 		return nil
@@ -72,13 +72,13 @@ func (t *trainer) comparable() (vars distribute.Variables) {
 	return vars
 }
 
-// ownValue reports whether each replica gives a variable a value of its own, which is no weight's gradient.
+// ownValue reports whether each replica assigns a variable its own value, which is no weight's gradient.
 func ownValue(v *distribute.Variable) bool {
 	s := v.Spec()
 	return s.Frozen && s.Aggregation == distribute.None && v.Assigned()
 }
 
-// alikeOnAll are the weights that are alike for all workers.
+// alikeOnAll returns the weights that all workers consider alike.
 func (t *trainer) alikeOnAll(ctx context.Context) (vars distribute.Variables, err error) {
 	all := t.comparable()
 	own := make([]byte, len(all))
@@ -98,8 +98,8 @@ func (t *trainer) alikeOnAll(ctx context.Context) (vars distribute.Variables, er
 	return vars, nil
 }
 
-// unlike is the error of workers with different learning rates, which shows two of them, or weights. Weights that
-// differ by no more than rounding, as on processors of different kinds, become those of the chief.
+// unlike is the error for workers with different learning rates, two of which it shows, or with different weights.
+// Weights that differ only by rounding, as on different kinds of processors, become the chief's.
 func (t *trainer) unlike(ctx context.Context) error {
 	rate, _ := t.m.LearningRate()
 	g := t.workers.group
@@ -131,10 +131,10 @@ func (t *trainer) unlike(ctx context.Context) error {
 	return t.m.writeAll(vars, values)
 }
 
-// rounding is how much weights may differ, as a part of the largest of a variable.
+// rounding is how much weights may differ, relative to the largest value of the variable.
 const rounding = 0x1p-7
 
-// apart returns where two values differ most, and whether that is more than rounding explains.
+// apart returns where two values differ most, and whether rounding does not explain it.
 func apart(a, b kernels.Array) (where int, differs bool) {
 	var most, largest float64
 	for i := range a.Len() {
@@ -143,7 +143,7 @@ func apart(a, b kernels.Array) (where int, differs bool) {
 		switch {
 		case x == y || x != x && y != y:
 			d = 0
-		case d != d: // one is no number
+		case d != d: // one is NaN
 			d = math.Inf(1)
 		}
 		if d > most {

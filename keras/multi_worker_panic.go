@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/internal/lastwords"
 )
 
-// tellPanic is deferred around what calls functions of the user's, and tells the other workers where one of them has
-// panicked; done is set where all have returned. The panic goes on.
+// tellPanic is deferred around calls of user functions. If one panics, it tells the other workers where; done is set
+// when all have returned. The panic continues.
 func (m *Model) tellPanic(what string, done *bool) {
 	if *done || distribute.WorkersOf(m.strategy) == nil {
 		return

@@ -11,29 +11,30 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// What a worker of a job that outlives lost workers does next is decided by a machine (distribute/recovery); this file
-// does what it says. A step takes effect on a worker after its last collective, in which the workers also tell each
-// other the state that each has for itself (metrics). So where a collective fails, what any worker has is complete.
+// A state machine (distribute/recovery) decides what a worker does next in a job that survives the loss of workers;
+// this file carries it out. A step takes effect on a worker after its last collective, in which the workers also
+// exchange the state that each has for itself (metrics). So if a collective fails, the state of every worker is
+// consistent.
 
-// recoverer is what a worker of such a job keeps, also between two calls of Fit. Other runs have none.
+// recoverer is the state of a worker of such a job; it survives from one Fit to the next. Other runs have none.
 type recoverer struct {
 	machine  recovery.Machine
 	strategy *distribute.MultiWorkerMirroredStrategy
 	group    distribute.ElasticGroup
-	t        *trainer // of the Fit under way, or of the last one
+	t        *trainer // of the current or last Fit
 
-	trained int        // steps of the Fit
-	last    *epochLogs // of the last epoch that ended
+	trained int        // number of steps of the Fit
+	last    *epochLogs // of the last finished epoch
 	share   shared
 	reset   bool // the metrics were reset after the last step
 
 	got    *runState            // the state that this worker took over last
-	vars   distribute.Variables // with it
+	vars   distribute.Variables // received with it
 	values []kernels.Array      // and their values
-	before []kernels.Array      // what they were here
+	before []kernels.Array      // their values here before
 }
 
-// recoveryOf returns the recoverer of the job, made at the first Fit.
+// recoveryOf returns the recoverer of the job, which the first Fit creates.
 func (r *fitRun) recoveryOf(t *trainer, s *distribute.MultiWorkerMirroredStrategy) *recoverer {
 	if r.recovery == nil {
 		r.recovery = &recoverer{strategy: s, group: s.Elastic(), reset: true}
@@ -42,21 +43,21 @@ func (r *fitRun) recoveryOf(t *trainer, s *distribute.MultiWorkerMirroredStrateg
 	return r.recovery
 }
 
-// errMoved ends what the trainer is doing, so that it goes on at another place.
+// errMoved aborts what the trainer is doing, so that it continues at another position.
 var errMoved = errors.New("this worker was away and goes on where the others are")
 
-// errStopped ends the steps of an epoch before the one that was about to run.
+// errStopped ends the steps of an epoch before the next one runs.
 var errStopped = errors.New("training is stopped")
 
-// lost reports whether a next group can go on where err ended this one.
+// lost reports whether a new group can continue where err ended this one.
 func (r *recoverer) lost(err error) bool { return err != nil && r.group.Lost(err) }
 
-// undertake does what the machine says until the task is done, by this worker or by the others (Skip). attempt is what
-// has collectives. The error is errMoved or errStopped where the task is not to be done any more.
+// undertake follows the state machine until the task is done, by this worker or by the others (Skip). attempt is the
+// function that contains collectives. The error is errMoved or errStopped if the task must not be done any more.
 func (r *recoverer) undertake(ctx context.Context, task recovery.Task, attempt func() error) (recovery.Action, error) {
 	r.machine.At(r.strategy.Standing().Step)
 	r.machine.Undertake(task)
-	var cause, err error // cause has ended the last group
+	var cause, err error // cause ended the last group
 	for !r.machine.Action().Ends() {
 		e := recovery.Event{}
 		e, err = r.perform(ctx, task.Kind, attempt)
@@ -87,10 +88,10 @@ func (r *recoverer) undertake(ctx context.Context, task recovery.Task, attempt f
 	}
 }
 
-// perform does what the machine says and tells how it went.
+// perform carries out what the state machine says, and reports how it went.
 func (r *recoverer) perform(ctx context.Context, kind recovery.Kind, attempt func() error) (e recovery.Event, err error) {
 	a := r.machine.Action()
-	if a == recovery.Transfer || a == recovery.Rewrite { // what may come now is not what the callbacks here have set
+	if a == recovery.Transfer || a == recovery.Rewrite { // the state that comes may not be what the callbacks here have set
 		r.t.workers.compares = false
 	}
 	switch a {
@@ -125,7 +126,7 @@ func (r *recoverer) perform(ctx context.Context, kind recovery.Kind, attempt fun
 	return e, err
 }
 
-// agree joins the flags of all workers.
+// agree reduces the flags of all workers.
 func (r *recoverer) agree(ctx context.Context) (recovery.Outcome, error) {
 	err, flags := r.t.agreeToGoOn(ctx), &r.t.workers.flags
 	switch {
@@ -137,8 +138,8 @@ func (r *recoverer) agree(ctx context.Context) (recovery.Outcome, error) {
 	return recovery.Done, err
 }
 
-// regroup waits for the next group. In Fit it does until Fit's own context ends: nothing is under way meanwhile. Where
-// another worker stopped waiting because its context has ended, so does this one.
+// regroup waits for the next group. Within Fit it waits until Fit's own context ends, since nothing else is running. If
+// another worker stopped waiting because its context ended, so does this one.
 func (r *recoverer) regroup(ctx context.Context, kind recovery.Kind, wait func(context.Context) error) error {
 	if kind == recovery.Aside {
 		return wait(ctx)
@@ -154,7 +155,7 @@ func (r *recoverer) regroup(ctx context.Context, kind recovery.Kind, wait func(c
 	return err
 }
 
-// renew hands the latest state to those that are behind, and makes the trainer ready for the group.
+// renew hands the latest state to workers that are behind, and prepares the trainer for the group.
 func (r *recoverer) renew(ctx context.Context, kind recovery.Kind) (e recovery.Event, err error) {
 	e.Outcome = recovery.Kept
 	taken, err := r.transfer(ctx)
@@ -171,10 +172,10 @@ func (r *recoverer) renew(ctx context.Context, kind recovery.Kind) (e recovery.E
 	t := r.t
 	for _, f := range []*binder{t.binder, t.validationBinder()} {
 		if f != nil {
-			f.release() // the number of replicas may be another one
+			f.release() // the number of replicas may have changed
 		}
 	}
-	t.list.SetParams(t.params()) // a validation that failed has told the callbacks of an error
+	t.list.SetParams(t.params()) // a failed validation has told the callbacks about an error
 	return e, nil
 }
 
@@ -185,7 +186,7 @@ func (t *trainer) validationBinder() *binder {
 	return t.evaluate.binder
 }
 
-// restoreMetrics brings the metrics back to what they were at the latest position.
+// restoreMetrics resets the metrics to their values at the latest position.
 func (r *recoverer) restoreMetrics() error {
 	m := r.t.m
 	if err := r.share.fits(m); err != nil {
@@ -197,9 +198,8 @@ func (r *recoverer) restoreMetrics() error {
 	return m.setMeasures(r.share.metrics(bytesOf(m.metricVariables())))
 }
 
-// adopt goes to the place of the state that was received, with what callbacks remember on the worker that it came from.
-// Where the others are through with this Fit, so is this worker; what they have in a later one is kept until it comes
-// there.
+// adopt moves to the position of the received state, with the callbacks' state of the worker that sent it. If the
+// others have finished this Fit, so has this worker; their state in a later Fit is kept until this worker gets there.
 func (r *recoverer) adopt() error {
 	s, t := r.got, r.t
 	t.now.stopped.Store(s.Stopped)
@@ -220,8 +220,8 @@ func (r *recoverer) adopt() error {
 	return setCallbackStates(t.all, s.Callbacks)
 }
 
-// meetLayers gives layers that keep a state between batches theirs. A worker that has not trained yet traces its step
-// for that, because layers make what they keep when they are called.
+// meetLayers restores the state that layers keep between batches. A worker that has not trained yet traces its step
+// first, because layers create their state when they are called.
 func (r *recoverer) meetLayers() error {
 	t := r.t
 	if r.share.Size > r.share.Metrics && r.share.layers == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// runState is what a worker needs, beside the variables, to continue where another one is.
+// runState is what a worker needs, besides the variables, to continue where another one is.
 type runState struct {
 	At        recovery.State
 	Progress  progress
@@ -26,19 +26,19 @@ type runState struct {
 	Last      *epochLogs
 	Share     shared
 	Callbacks []callbackState
-	Variables []stateVariable // that are sent after it
+	Variables []stateVariable // sent after it
 }
 
-// callbackState is what a callback remembers.
+// callbackState is the saved state of a callback.
 type callbackState struct {
 	Type  string
 	State []byte
 }
 
-// maxRunState bounds what is taken from another worker.
+// maxRunState limits the size of what is accepted from another worker.
 const maxRunState = 1 << 32
 
-// callbackStates collects what the callbacks of the run remember.
+// callbackStates collects the state of the run's callbacks.
 func (t *trainer) callbackStates() ([]callbackState, error) {
 	var list []callbackState
 	for _, c := range t.all {
@@ -53,8 +53,8 @@ func (t *trainer) callbackStates() ([]callbackState, error) {
 	return list, nil
 }
 
-// setCallbackStates hands states to the callbacks that they belong to: the k-th of a type on one worker is the k-th of
-// that type on another, which may have others beside.
+// setCallbackStates assigns states to callbacks: the k-th callback of a type on one worker corresponds to the k-th of
+// that type on another, which may also have other callbacks.
 func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 	for _, c := range all {
 		keeper, ok := c.(callbacks.Stateful)
@@ -74,7 +74,7 @@ func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 	return nil
 }
 
-// state describes where this worker is, and its variables.
+// state describes the position of this worker, and its variables.
 func (r *recoverer) state(variables []stateVariable) ([]byte, error) {
 	m, now := r.t.m, r.t.now
 	s := runState{At: r.machine.State(), Progress: now.at, Steps: m.steps, Trained: r.trained, Stopped: now.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share, Variables: variables}
@@ -88,7 +88,7 @@ func (r *recoverer) state(variables []stateVariable) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// broadcastBytes sends bytes whose number only the root knows.
+// broadcastBytes sends bytes whose length only the root knows.
 func broadcastBytes(ctx context.Context, g distribute.WorkerGroup, root int, data []byte) ([]byte, error) {
 	length := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{1}})
 	binary.LittleEndian.PutUint64(length.Data, uint64(len(data)))
@@ -108,28 +108,28 @@ func broadcastBytes(ctx context.Context, g distribute.WorkerGroup, root int, dat
 	return data, g.Broadcast(ctx, distribute.WorkerCall{Name: "state"}, root, []kernels.Array{bytesArray(data)})
 }
 
-// shared is the state that replicas have for themselves, of all replicas: metrics, and what layers keep between
-// batches. Every worker has it after each step, so it outlives those that it belongs to.
+// shared is the state that each replica has for itself, of all replicas: metrics, and what layers keep between batches.
+// Every worker has all of it after each step, so it survives the loss of its owner.
 type shared struct {
-	Replicas, Size int // Size bytes for each replica, the metrics first
+	Replicas, Size int // Size bytes per replica, the metrics first
 	Metrics        int // bytes of the metrics
 	Data           []byte
 
-	due bool // layers have yet to take theirs
+	due bool // the layers still have to take theirs
 
-	inst   *distribute.Instance // what follows belongs to it
-	next   [][]kernels.Buffer   // by local replica: the values after the step
+	inst   *distribute.Instance // the instance that the following belongs to
+	next   [][]kernels.Buffer   // by local replica: values after the step
 	layers distribute.Variables
 	spare  []byte
 	arrays []kernels.Array
 }
 
-// sharedMetrics is what a backup knows.
+// sharedMetrics returns what a backup stores of it.
 func sharedMetrics(m measures) shared {
 	return shared{Replicas: m.replicas, Size: len(m.data) / m.replicas, Metrics: len(m.data) / m.replicas, Data: m.data}
 }
 
-// metrics cuts the metrics out.
+// metrics cuts out the metrics.
 func (s *shared) metrics(size int) measures {
 	out := measures{s.Replicas, make([]byte, 0, s.Replicas*size)}
 	for i := range s.Replicas {
@@ -138,7 +138,7 @@ func (s *shared) metrics(size int) measures {
 	return out
 }
 
-// fits reports state of layers that cannot be cut for another number of replicas, and gives the layers theirs.
+// fits restores the layers' state. It fails if that cannot be divided among another number of replicas.
 func (s *shared) fits(m *Model) error {
 	if s.Size > s.Metrics && s.Replicas != m.strategy.NumReplicasInSync() {
 		return fmt.Errorf("model %q has layers that keep a state between batches, of which each replica has its rows, so it cannot go on with %d replicas where it had %d; keep the number of workers (Elastic with Min equal to Max)",
@@ -168,10 +168,10 @@ func (s *shared) bind(m *Model, inst *distribute.Instance) error {
 		s.next = append(s.next, list)
 	}
 	s.inst, s.layers, s.Metrics = inst, layers, bytesOf(metrics)
-	return s.restoreLayers(m) // where that is due
+	return s.restoreLayers(m) // if that is due
 }
 
-// restoreLayers gives the layers the state that they had, once they are known.
+// restoreLayers restores the state of the layers, once they are known.
 func (s *shared) restoreLayers(m *Model) error {
 	if !s.due || s.layers == nil {
 		return nil
@@ -197,7 +197,7 @@ func (s *shared) restoreLayers(m *Model) error {
 	return nil
 }
 
-// exchange tells the others what this worker's replicas have after the step that was computed, and learns theirs. It
+// exchange sends the others the state of this worker's replicas after the computed step, and receives theirs. It
 // allocates nothing.
 func (s *shared) exchange(ctx context.Context, g distribute.WorkerGroup, first int) error {
 	size := s.Metrics + bytesOf(s.layers)
@@ -205,7 +205,7 @@ func (s *shared) exchange(ctx context.Context, g distribute.WorkerGroup, first i
 	if len(s.spare) != n {
 		s.spare = make([]byte, n)
 	}
-	if len(s.arrays) == 0 || s.arrays[0].Type.Bytes() != n { // the memory was that of a group before
+	if len(s.arrays) == 0 || s.arrays[0].Type.Bytes() != n { // the memory belonged to a previous group
 		s.arrays = []kernels.Array{bytesArray(s.spare)}
 	}
 	clear(s.spare)
@@ -223,14 +223,14 @@ func (s *shared) exchange(ctx context.Context, g distribute.WorkerGroup, first i
 	return g.AllReduce(ctx, distribute.WorkerCall{Name: "state of replicas"}, ir.Max, s.arrays)
 }
 
-// keep makes what was exchanged the state.
+// keep makes the exchanged values the current state.
 func (s *shared) keep() {
 	s.Size = s.Metrics + bytesOf(s.layers)
 	s.Replicas = len(s.spare) / max(s.Size, 1)
 	s.Data, s.spare = s.spare, s.Data
 }
 
-// afterEpoch is exchange and keep for layers whose state a validation has changed.
+// afterEpoch does exchange and keep for layers whose state a validation has changed.
 func (s *shared) afterEpoch(ctx context.Context, m *Model, g distribute.WorkerGroup, first int) error {
 	if len(s.layers) == 0 {
 		return nil
@@ -252,7 +252,7 @@ func (s *shared) afterEpoch(ctx context.Context, m *Model, g distribute.WorkerGr
 	return err
 }
 
-// variable is the i-th of the state.
+// variable returns the i-th variable of the state.
 func (s *shared) variable(m *Model, i int) *distribute.Variable {
 	metrics := m.metricVariables()
 	if i < len(metrics) {

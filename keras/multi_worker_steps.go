@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/recovery"
 )
 
-// This file is what Fit undertakes in a job that outlives lost workers, from its begin to its end.
+// This file has what Fit does in a job that survives the loss of workers, from beginning to end.
 
-// enter begins Fit on all workers. One that came later goes where the others are.
+// enter begins Fit on all workers. A worker that joined later goes to the position of the others.
 func (r *recoverer) enter(ctx context.Context) error {
 	t := r.t
 	task := recovery.Task{Kind: recovery.Enter, Config: t.describe(), Joining: r.strategy.Joining()}
@@ -31,7 +31,7 @@ func (r *recoverer) enter(ctx context.Context) error {
 	return err
 }
 
-// goOn moves the trainer to the place that it adopted; what follows a recovery then follows.
+// goOn moves the trainer to the position that it adopted, and on to the boundary that follows a recovery.
 func (r *recoverer) goOn(ctx context.Context) error {
 	if err := r.t.moveOn(ctx); err != nil || !r.machine.State().Inside {
 		return err
@@ -39,14 +39,14 @@ func (r *recoverer) goOn(ctx context.Context) error {
 	return r.boundary(ctx)
 }
 
-// boundary is that of the trainer. Where workers are lost meanwhile, the next group agrees; it returns errMoved where
-// this worker was away.
+// boundary is the trainer's boundary. If workers are lost meanwhile, the next group agrees. It returns errMoved if this
+// worker was away.
 func (r *recoverer) boundary(ctx context.Context) error {
 	_, err := r.undertake(ctx, recovery.Task{Kind: recovery.Boundary}, nil)
 	return err
 }
 
-// step trains on one batch, again where workers are lost meanwhile. It returns errStopped where training stops
+// step trains on one batch, and repeats that if workers are lost meanwhile. It returns errStopped if training stops
 // before.
 func (r *recoverer) step(ctx context.Context, epoch, step int, batch *data.Batch) error {
 	task := recovery.Task{Kind: recovery.Step, Next: recovery.Place{Epoch: epoch, Done: step + 1}}
@@ -57,10 +57,10 @@ func (r *recoverer) step(ctx context.Context, epoch, step int, batch *data.Batch
 	return err
 }
 
-// skipped notes what the others have done.
+// skipped records what the others have done.
 func (r *recoverer) skipped() { r.t.trained, r.t.now.at = r.got.Trained, r.got.Progress }
 
-// train is trainOn: the step takes effect when all collectives are done.
+// train is trainOn, except that the step takes effect when all collectives are done.
 func (r *recoverer) train(ctx context.Context, inst *distribute.Instance) error {
 	m := r.t.m
 	m.values.Lock()
@@ -88,8 +88,8 @@ func (r *recoverer) firstReplica() int {
 	return len(r.t.m.strategy.Devices()) * r.group.Rank()
 }
 
-// measureEpoch is that of the trainer, and shares what a validation has changed beside the metrics. Where the others
-// have done it already the logs are theirs, and the variables those from before their callbacks.
+// measureEpoch is the trainer's measureEpoch, and shares what a validation has changed besides the metrics. If the
+// others have done it already, their logs are used, and their variables from before their callbacks ran.
 func (r *recoverer) measureEpoch(ctx context.Context, epoch int) (logs *callbacks.Logs, err error) {
 	task := recovery.Task{Kind: recovery.Epoch, Next: recovery.Place{Epoch: epoch + 1}}
 	how, err := r.undertake(ctx, task, func() (err error) {
@@ -109,7 +109,7 @@ func (r *recoverer) measureEpoch(ctx context.Context, epoch int) (logs *callback
 	return r.last.logs(), r.t.m.writeAll(r.vars, r.before)
 }
 
-// endEpoch notes that an epoch has ended on this worker.
+// endEpoch records that an epoch has ended on this worker.
 func (r *recoverer) endEpoch(epoch int, logs *callbacks.Logs) {
 	r.machine.At(r.strategy.Standing().Step)
 	if !r.machine.EndEpoch() {
@@ -119,9 +119,9 @@ func (r *recoverer) endEpoch(epoch int, logs *callbacks.Logs) {
 	r.strategy.Advance(distribute.Standing{HasState: true, Step: r.machine.State().Position})
 }
 
-// leave notes the end of Fit. With backups, which the chief has removed by then, the workers leave together: nobody
-// shall find them when the next Fit begins. What was trained stands, so an error here is none of Fit's; the next call
-// of the group tells it.
+// leave records the end of Fit. If there were backups, which the chief has removed by then, the workers leave together:
+// none may find them when the next Fit begins. The training is complete, so Fit does not return an error from here; the
+// group's next call reports it.
 func (r *recoverer) leave(ctx context.Context) {
 	r.machine.At(r.strategy.Standing().Step)
 	if r.machine.State().Inside {
@@ -134,10 +134,10 @@ func (r *recoverer) leave(ctx context.Context) {
 	}
 }
 
-// OnChief runs f on the chief alone, for example to write the model, and returns on all workers when it is done; all
-// must call it. Where the chief is lost before, and the job outlives that, the next chief runs f. An error of f ends
-// the others too. A worker that came later leaves out what was done before. Where the optimizer's state is sharded over
-// the workers (ShardOptimizerState), saving the model needs all of them: call Save on all instead.
+// OnChief runs f on the chief only, for example to write the model, and returns on all workers when f is done. All
+// workers must call it. If the chief is lost before that, and the job survives it, the next chief runs f. An error of f
+// ends the other calls too. A worker that joined later skips what was done before. If the optimizer's state is sharded
+// over the workers (ShardOptimizerState), saving the model needs all of them: call Save on all instead.
 func (m *Model) OnChief(ctx context.Context, f func() error) error {
 	g := distribute.WorkersOf(m.strategy)
 	if g == nil {
@@ -153,7 +153,7 @@ func (m *Model) OnChief(ctx context.Context, f func() error) error {
 func (m *Model) onChief(ctx context.Context, g distribute.WorkerGroup, f func() error) error {
 	r := m.lastRun().recovery
 	if s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && r == nil && s.Joining() {
-		return nil // the others train already
+		return nil // the others are training already
 	}
 	var own error // of f
 	attempt := func() error {
@@ -166,7 +166,7 @@ func (m *Model) onChief(ctx context.Context, g distribute.WorkerGroup, f func() 
 		return g.Agree(ctx, distribute.WorkerCall{Name: "what the chief does"})
 	}
 	var err error
-	if r == nil || r.underWay() { // what is under way recovers
+	if r == nil || r.underWay() { // the running task recovers
 		err = attempt()
 	} else {
 		_, err = r.undertake(ctx, recovery.Task{Kind: recovery.Aside}, attempt)
@@ -196,7 +196,7 @@ func (t *trainer) stopping() bool {
 	return t.now.stopped.Load()
 }
 
-// epochLogs are the logs of an epoch, as callbacks at its end get them.
+// epochLogs are the logs of an epoch, as callbacks receive them at its end.
 type epochLogs struct {
 	Epoch  int
 	Names  []string

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// stateVariable says what a worker sends of a variable.
+// stateVariable describes a variable that a worker sends.
 type stateVariable struct {
 	Name string // as in backups
 	Type ir.Type
@@ -21,7 +21,7 @@ type stateVariable struct {
 
 func (v stateVariable) equal(o stateVariable) bool { return v.Name == o.Name && v.Type.Equal(o.Type) }
 
-// stateVariables lists the variables that are handed over, and what they are.
+// stateVariables lists the variables to hand over, with their descriptions.
 func (m *Model) stateVariables() (list []stateVariable, vars distribute.Variables, err error) {
 	names, all, err := m.backupVariables()
 	for i, v := range all {
@@ -32,8 +32,8 @@ func (m *Model) stateVariables() (list []stateVariable, vars distribute.Variable
 	return list, vars, err
 }
 
-// transfer gives the state of a worker that is at the latest position to those that are not. All workers of a new group
-// call it. It reports whether this worker got it; the state is in r.got then, and where the transfer fails nothing has
+// transfer sends the state of a worker at the latest position to those that are behind. All workers of a new group call
+// it. It reports whether this worker received the state, which is then in r.got. If the transfer fails, nothing has
 // changed.
 func (r *recoverer) transfer(ctx context.Context) (bool, error) {
 	m := r.t.m
@@ -83,7 +83,7 @@ func (r *recoverer) transfer(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// receiveState sends the state of this worker, or receives that of another.
+// receiveState sends the state of this worker, or receives another's.
 func (r *recoverer) receiveState(ctx context.Context, source int, own []stateVariable) (*runState, error) {
 	var data []byte
 	var err error
@@ -108,7 +108,7 @@ func (r *recoverer) receiveState(ctx context.Context, source int, own []stateVar
 	return s, nil
 }
 
-// describe is what workers agree on. It tells models apart whose variables are as many.
+// describe returns what workers agree on. It distinguishes models with equal numbers of variables.
 func (s *runState) describe(m *Model) string {
 	bytes := 0
 	for _, v := range s.Variables {
@@ -117,7 +117,7 @@ func (s *runState) describe(m *Model) string {
 	return fmt.Sprintf("state of %q with %d weights and optimizer variables of %d bytes, seed %d", m.Name(), len(s.Variables), bytes, m.seed)
 }
 
-// unlike says in what variables differ from those of another worker.
+// unlike says in which variables a worker differs from another.
 func unlike(own, theirs []stateVariable, rank int) string {
 	for i, v := range own {
 		if i < len(theirs) && !v.equal(theirs[i]) {
@@ -127,14 +127,14 @@ func unlike(own, theirs []stateVariable, rank int) string {
 	return fmt.Sprintf("where worker %d has %d; run the same program on all", rank, len(theirs))
 }
 
-// beyond reports whether the worker whose state this is has come to the end of this many Fits: it may have compiled the
-// model again since.
+// beyond reports whether the sender of this state has finished the given number of Fits: it may have compiled the model
+// again since.
 func (s *runState) beyond(calls int) bool {
 	return s.At.Fits > calls || s.At.Fits == calls && !s.At.Inside
 }
 
-// takeForLater receives the state of a model that has been compiled again: weights are taken over, and what belongs to
-// the optimizer is kept until this worker has compiled the model too.
+// takeForLater receives the state of a model that was compiled again. The weights are taken over; the optimizer's part
+// is kept until this worker has compiled the model too.
 func (r *recoverer) takeForLater(ctx context.Context, source int, s *runState, own []stateVariable, vars distribute.Variables) error {
 	values := make([]kernels.Array, len(s.Variables))
 	for i, v := range s.Variables {
@@ -163,7 +163,7 @@ func (r *recoverer) takeForLater(ctx context.Context, source int, s *runState, o
 	return nil
 }
 
-// took notes what was received.
+// took records what was received.
 func (r *recoverer) took(s *runState, values []kernels.Array) {
 	r.t.m.steps = s.Steps
 	r.got, r.values = s, values
@@ -171,8 +171,8 @@ func (r *recoverer) took(s *runState, values []kernels.Array) {
 	r.reset, r.last, r.trained = s.Reset, s.Last, s.Trained
 }
 
-// rewrite gives the variables the values that were received last. They may be others than then, as the model may have
-// been compiled in between.
+// rewrite assigns the values that were received last to the variables. The variables may be others than at that time,
+// as the model may have been compiled in between.
 func (r *recoverer) rewrite() error {
 	m := r.t.m
 	own, vars, err := m.stateVariables()

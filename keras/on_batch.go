@@ -8,10 +8,10 @@ import (
 	"github.com/gokeras/gokeras/data"
 )
 
-// TrainOnBatch runs one training step on the examples of a and returns loss and metrics of this batch alone.
-// The options are ClassWeight, RefuseNaN and ProgressOutput.
+// TrainOnBatch runs one training step on the examples of a, and returns the loss and metrics of this batch alone. The
+// options are ClassWeight, RefuseNaN and ProgressOutput.
 func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options ...TrainOnBatchOption) (map[string]float64, error) {
-	var c *fitConfig // nil: none is made
+	var c *fitConfig // nil: not needed
 	if len(options) > 0 {
 		var err error
 		if c, err = newFitConfig("TrainOnBatch", options, TrainOnBatchOption.applyTrainOnBatch); err != nil {
@@ -21,10 +21,10 @@ func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options .
 	return m.onBatch(ctx, "TrainOnBatch", c, a, true)
 }
 
-// TestOnBatch returns loss and metrics of the examples of a, without training. The options are RefuseNaN
-// and ProgressOutput.
+// TestOnBatch returns the loss and metrics of the examples of a, without training. The options are RefuseNaN and
+// ProgressOutput.
 func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ...TestOnBatchOption) (map[string]float64, error) {
-	var c *fitConfig // nil: none is made
+	var c *fitConfig // nil: not needed
 	if len(options) > 0 {
 		var err error
 		if c, err = newFitConfig("TestOnBatch", options, TestOnBatchOption.applyTestOnBatch); err != nil {
@@ -35,13 +35,13 @@ func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ..
 }
 
 // PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in
-// place, so a call takes little more time than the computation. It may be called from many goroutines at once.
+// place, so a call takes little more time than the computation. Many goroutines may call it at once.
 func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.Array, error) {
 	if a == nil || a.Err() != nil {
 		return data.Array{}, prefixed("PredictOnBatch", sourceErr(a))
 	}
 	if ctx == nil {
-		return m.Predict(ctx, a) // which knows what is wrong
+		return m.Predict(ctx, a) // which reports what is wrong
 	}
 	p := m.newPrediction()
 	defer m.finish(p)
@@ -51,14 +51,14 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.A
 	return p.single("PredictOnBatch")
 }
 
-// PredictOnBatchInto is [Model.PredictOnBatch] writing each output into an array supplied by the caller, one for each
-// output of the model in order: of the output's element type (float32 for half precision), of its shape with the
-// examples of a on axis 0, dense and row-major. The arrays that PredictOnBatch returns can be passed in repeatedly.
-// After the first call with examples of one shape a call allocates nothing on the heap if the arrays of a are row-major
-// and the model does not begin with a layer that runs on the host (text).
+// PredictOnBatchInto is [Model.PredictOnBatch], but writes the outputs into arrays supplied by the caller, one for each
+// output of the model in order. Each must have the output's element type (float32 for half precision) and its shape,
+// with the examples of a on axis 0, and be dense and row-major. The arrays that PredictOnBatch returns can be passed in
+// repeatedly. After the first call for a shape of examples, calls allocate nothing on the heap if the arrays of a are
+// row-major and the model does not begin with a layer that runs on the host (text).
 //
 // To predict new values without allocations, keep a and write the values into the arrays from which it was created.
-// Calls from several goroutines need separate arrays. After an error the arrays hold old values, new ones, or some of
+// Calls from several goroutines need separate arrays. After an error the arrays may hold old values, new values, or
 // both.
 func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...data.Array) error {
 	if a == nil || a.Err() != nil {
@@ -104,7 +104,7 @@ func (m *Model) onBatch(ctx context.Context, what string, c *fitConfig, a *data.
 	return scores, nil
 }
 
-// partsOf makes the model ready for the examples of a, and checks these.
+// partsOf prepares the model for the examples of a, and checks them.
 func (m *Model) partsOf(ctx context.Context, r *batchRun, c *fitConfig, a *data.ArraySource, train bool) (*parts, error) {
 	if err := sourceErr(a); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (m *Model) runBatch(ctx context.Context, r *batchRun, c *fitConfig, a *data
 	return r.results.scores()
 }
 
-// lookAtOne finds labels and numbers in a batch that could only spoil what comes of it. Of a NaN it tells once.
+// lookAtOne checks a batch for labels and numbers that could only spoil the result. It reports NaN once.
 func (m *Model) lookAtOne(p *parts, c *fitConfig, train bool) error {
 	if err := m.checkLabels(p); err != nil {
 		return err

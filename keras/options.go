@@ -71,14 +71,14 @@ func ShuffleInsideBatches() FitOption {
 }
 
 // Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line per epoch. If the output is not a
-// terminal, the bar is a plain line every ten seconds and at the end of an epoch. Notes are printed after the line of
-// an epoch: that a step took a second or more to compile, that the data ended early, that nothing is trained.
+// terminal, the bar becomes a plain line every ten seconds and at the end of an epoch. Notes are printed after an
+// epoch's line: a step took a second or more to compile, the data ended early, or nothing is trained.
 func Verbose(level int) LoopOption {
 	return loopOption(func(c *fitConfig) { c.verbose = level })
 }
 
 // ProgressOutput sets where progress and notes are printed; the default, also for nil, is standard output. A writer
-// around a terminal is recognized by its method Fd() uintptr, like an *os.File.
+// that wraps a terminal is recognized by its method Fd() uintptr, which *os.File has.
 func ProgressOutput(w io.Writer) CallOption {
 	return callOption(func(c *fitConfig) { c.output = w })
 }
@@ -88,8 +88,8 @@ func Callbacks(list ...callbacks.Callback) LoopOption {
 	return loopOption(func(c *fitConfig) { c.callbacks = append(c.callbacks, list...) })
 }
 
-// ValidationSplit keeps the last part of data in memory, before any shuffling, out of training and evaluates on it
-// after each epoch; 0.1 is the last tenth.
+// ValidationSplit holds out the last part of data in memory, before any shuffling, and evaluates on it after each
+// epoch; 0.1 is the last tenth.
 func ValidationSplit(fraction float64) FitOption {
 	return fitOption(func(c *fitConfig) { c.validationSplit = fraction })
 }
@@ -135,7 +135,7 @@ func ShuffleSeed(seed uint64) FitOption {
 	return fitOption(func(c *fitConfig) { c.seed = &seed })
 }
 
-// newFitConfig collects the options of a call; apply is how an option of its kind is applied.
+// newFitConfig collects the options of a call; apply applies an option of its kind.
 func newFitConfig[O any](what string, options []O, apply func(O, *fitConfig)) (*fitConfig, error) {
 	c := &fitConfig{what: what, epochs: 1, shuffle: what == "Fit", validationEvery: 1, output: os.Stdout}
 	for _, o := range options {

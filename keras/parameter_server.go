@@ -18,13 +18,14 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// onServers returns the model's strategy where its variables are on parameter servers.
+// onServers returns the model's strategy if its variables are on parameter servers, otherwise nil.
 func (m *Model) onServers() *distribute.ParameterServerStrategy {
 	s, _ := m.strategy.(*distribute.ParameterServerStrategy)
 	return s
 }
 
-// serverFit is one call of Fit under a ParameterServerStrategy. All processes make it; they know it by its number.
+// serverFit is one call of Fit under a ParameterServerStrategy. All processes make the call and identify it by its
+// number.
 type serverFit struct {
 	t      *trainer
 	s      *distribute.ParameterServerStrategy
@@ -36,11 +37,11 @@ type serverFit struct {
 	tables    []*serverTable // of dynamic embeddings
 	metrics   distribute.Variables
 	sums      [][]float64 // of the metrics in this epoch
-	steps     int64       // updates so far, of this run and of an earlier coordinator's
+	steps     int64       // updates so far, including those of an earlier coordinator
 	begun     int64       // updates before this call
-	resumedAt int64       // updates of this call by an earlier coordinator
+	resumedAt int64       // updates of this call made by an earlier coordinator
 	pending   []pendingStep
-	watched   bool      // by hooks of batches
+	watched   bool      // by batch hooks
 	fetched   []float32 // memory for the values of a weight
 }
 
@@ -48,7 +49,7 @@ type serverFit struct {
 type serverWeight struct {
 	local      *distribute.Variable
 	trained    bool
-	replaced   bool // by a step, otherwise than by adding to it
+	replaced   bool // a step assigns it, other than by adding to it
 	rule       parameters.Rule
 	constraint parameters.Constraint
 	remote     *parameters.Variable
@@ -56,7 +57,7 @@ type serverWeight struct {
 
 func (f *serverFit) name(what string) string { return "fit/" + strconv.Itoa(f.number) + "/" + what }
 
-// newServerFit checks what cannot be trained with variables on servers.
+// newServerFit checks for what cannot be trained with variables on servers.
 func newServerFit(t *trainer, s *distribute.ParameterServerStrategy) (*serverFit, error) {
 	switch {
 	case t.c.steps == 0:
@@ -79,7 +80,7 @@ func (m *Model) fitOnServers(ctx context.Context, s *distribute.ParameterServerS
 	if err != nil {
 		return nil, err
 	}
-	if over { // an earlier coordinator has come to the end of this call
+	if over { // an earlier coordinator has finished this call
 		return h, f.takeOver(ctx)
 	}
 	f.record.note = func() error {
@@ -99,14 +100,14 @@ func (m *Model) fitOnServers(ctx context.Context, s *distribute.ParameterServerS
 	return h, err
 }
 
-// encoded is a value as notes hold it.
+// encoded returns a value in the form of notes.
 func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := gob.NewEncoder(&b).Encode(v)
 	return b.Bytes(), err
 }
 
-// takeOver prepares the model and takes the values that the servers have.
+// takeOver prepares the model and takes over the servers' values.
 func (f *serverFit) takeOver(ctx context.Context) error {
 	if err := f.t.peek(ctx); err != nil {
 		return prefixed("Fit", err)
@@ -126,7 +127,7 @@ func (f *serverFit) takeOver(ctx context.Context) error {
 	return f.fetch(ctx, f.job.Coordinates())
 }
 
-// layout lists the weights that go to the servers. Others (counters, states of random numbers) stay where they are.
+// layout lists the weights that are stored on the servers. Others (counters, random states) stay in the processes.
 func (f *serverFit) layout() error {
 	c := f.t.m.compiled
 	if c.serverCall == 0 {
@@ -166,7 +167,7 @@ func (f *serverFit) layout() error {
 	return f.layoutTables()
 }
 
-// optimizer updates the weights: that of Compile, or of a user-defined TrainStep.
+// optimizer returns the optimizer of the weights: that of Compile, or of a user-defined TrainStep.
 func (f *serverFit) optimizer() optimizers.Optimizer {
 	if c := f.t.m.compiled; c.trainStep != nil && len(c.optimized) == 1 {
 		return c.optimized[0].optimizer
@@ -174,13 +175,13 @@ func (f *serverFit) optimizer() optimizers.Optimizer {
 	return f.t.m.compiled.optimizer
 }
 
-// remoteName is the name on the servers. Models of one name are told apart, and those that were compiled again.
+// remoteName returns the name on the servers. It distinguishes models of one name, and models that were compiled again.
 func (f *serverFit) remoteName(v *distribute.Variable) string {
 	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.serverCall) + "/" + v.Path()
 }
 
-// assignStorage puts the weights on the servers. If they are there already, an earlier coordinator has trained them, or
-// an earlier call; then what the program has set since goes there.
+// place puts the weights on the servers. If they are there already, an earlier coordinator or an earlier call has
+// trained them; then only what the program has set since is sent.
 func (f *serverFit) place(ctx context.Context) error {
 	if err := f.layout(); err != nil {
 		return err
@@ -227,7 +228,7 @@ func (f *serverFit) tellFacts(ctx context.Context) error {
 	return f.job.SetNote(ctx, f.name("program"), []byte(f.t.facts(replicas > 0)))
 }
 
-// resume finds out how far an earlier coordinator has come in this call.
+// resume finds out how far an earlier coordinator came in this call.
 func (f *serverFit) resume(ctx context.Context) error {
 	var err error
 	if f.steps, err = f.updates(ctx); err != nil {
@@ -256,7 +257,8 @@ func (f *serverFit) resume(ctx context.Context) error {
 	return nil
 }
 
-// updates is how many gradients have been applied: every step updates every weight, so the smallest one is asked.
+// updates returns the number of gradients that have been applied. Every step updates every weight, so the smallest one
+// is asked.
 func (f *serverFit) updates(ctx context.Context) (int64, error) {
 	var least *serverWeight
 	for _, w := range f.weights {
@@ -275,7 +277,7 @@ func (f *serverFit) updates(ctx context.Context) (int64, error) {
 	return int64(n), err
 }
 
-// fetch brings the values of the weights here, and with slots also the state of the optimizer.
+// fetch reads the values of the weights from the servers, and if slots is set also the optimizer's state.
 func (f *serverFit) fetch(ctx context.Context, slots bool) error {
 	for _, w := range f.weights {
 		r := &parameters.Read{Variable: w.remote, Values: f.fetched}
@@ -294,7 +296,7 @@ func (f *serverFit) fetch(ctx context.Context, slots bool) error {
 	return f.fetchTables(ctx)
 }
 
-// sendSlots gives the servers the state of an optimizer that has trained before.
+// sendSlots sends the servers the state of an optimizer that has trained before.
 func (f *serverFit) sendSlots(ctx context.Context, w *serverWeight) error {
 	o, ok := f.optimizer().(interface{ Iterations() *distribute.Variable })
 	if !ok || o.Iterations() == nil {

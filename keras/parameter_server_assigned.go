@@ -9,15 +9,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Steps assign moving statistics, and some layers weights that are trained, as SpectralNormalization divides its kernel
-// in each step. Such a weight goes to the servers before its gradient, which takes its place here. They get the value
-// and not how far it has moved: several workers have gone from the same value, so that distances would add up beyond
-// where each of them went, and a distance from an infinite or a large value does not lead back to where it was
-// measured. What steps count, in a weight that they add to (AssignAdd) and that is not trained, is another matter: all
-// of it is added, whoever counts.
+// Steps assign moving statistics, and some layers assign trained weights: SpectralNormalization divides its kernel in
+// each step. Such a weight is sent to the servers before its gradient, which then applies to the new value. The servers
+// receive the value, not its change: several workers start from the same value, so their changes would add up to more
+// than each of them made, and adding a change from an infinite or large value does not give the assigned value.
+// Counters are different, that is, weights that steps add to (AssignAdd) and that are not trained: all contributions
+// are added, whoever made them.
 
-// assignment is how servers take what steps have assigned to a weight. In rounds replicas combine it by the weight's
-// aggregation; otherwise the last assignment counts, as the one variable of TensorFlow's workers has it.
+// assignment says how servers apply what steps have assigned to a weight. With rounds, the values of the replicas are
+// combined by the weight's aggregation. Otherwise the last assignment counts, as for the single variable that
+// TensorFlow's workers share.
 func (w *serverWorker) assignment(one *serverWeight) parameters.Op {
 	replicas, _ := w.job.Rounds()
 	switch aggregation := one.local.Spec().Aggregation; {
@@ -29,14 +30,14 @@ func (w *serverWorker) assignment(one *serverWeight) parameters.Op {
 	return parameters.Assign
 }
 
-// noteAssignments notes which weights the step that was traced has given other values than such as it adds to.
+// noteAssignments records the weights that the traced step assigns, other than by adding to them.
 func (w *serverWorker) noteAssignments(r *distribute.Replica) {
 	for _, one := range w.dense {
 		one.replaced = one.replaced || !r.OnlyAdds(one.local)
 	}
 }
 
-// read returns the values that the weights have at this place of the step.
+// read returns the values of the weights at this point of the step.
 func (w *serverWorker) read(r *distribute.Replica) (values []*ops.Tensor) {
 	for _, one := range w.trained {
 		values = append(values, r.Read(one.local))
@@ -44,7 +45,8 @@ func (w *serverWorker) read(r *distribute.Replica) (values []*ops.Tensor) {
 	return values
 }
 
-// moved computes what the servers get of the trained weights that the step has assigned, and notes which these are.
+// moved computes what is sent to the servers for the trained weights that the step assigned, and records which these
+// are.
 func (w *serverWorker) moved(before, now []*ops.Tensor) (moved []*ops.Tensor) {
 	moving := []int{}
 	for i := range before {
@@ -67,7 +69,7 @@ func (w *serverWorker) moved(before, now []*ops.Tensor) (moved []*ops.Tensor) {
 	return moved
 }
 
-// roomToMove is memory for what moved computes.
+// roomToMove returns memory for the results of moved.
 func (w *serverWorker) roomToMove(m *stepMemory) [][]float32 {
 	for _, i := range w.moving[len(m.moved):] {
 		m.moved = append(m.moved, make([]float32, w.trained[i].local.Type().Shape.Size()))

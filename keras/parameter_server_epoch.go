@@ -17,14 +17,14 @@ import (
 // serverStep is what the coordinator tells a worker about a step.
 type serverStep struct {
 	Rate   float64
-	Number int64 // of the update: random numbers follow from it
-	Since  int64 // steps of this call before
-	Batch  int   // of synchronous training: the number of the batch since Fit began; -1: the worker's next one
+	Number int64 // of the update; random numbers depend on it
+	Since  int64 // number of earlier steps of this call
+	Batch  int   // synchronous training: number of the batch since Fit began; -1: the worker's next batch
 	Part   int
 	Round  uint64 // of synchronous training; 0: none
 }
 
-// epoch runs the steps of an epoch on the workers, and takes what they measured and trained.
+// epoch runs the steps of an epoch on the workers, and collects their metrics and the trained weights.
 func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 	t := f.t
 	f.sums = make([][]float64, len(f.metrics))
@@ -64,7 +64,7 @@ func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 	return f.publish()
 }
 
-// publish makes what the workers have measured the state of the metrics here.
+// publish sets this process's metrics to what the workers have measured.
 func (f *serverFit) publish() error {
 	for i, v := range f.metrics {
 		if f.sums[i] == nil {
@@ -88,8 +88,7 @@ type pendingStep struct {
 	step int // of the epoch
 }
 
-// batchEnd calls the hooks for the end of a batch, which is when the coordinator learns of it. Later ones have begun by
-// then.
+// batchEnd calls the hooks for the end of a batch, when the coordinator learns of it. Later batches have begun by then.
 func (f *serverFit) batchEnd(step int) error {
 	if !f.watched {
 		return nil
@@ -101,10 +100,10 @@ func (f *serverFit) batchEnd(step int) error {
 	return f.t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(step, logs) })
 }
 
-// ahead is how many closures wait or run at most: enough for all workers, and not a queue of a whole epoch.
+// ahead is the maximum number of closures that wait or run: enough for all workers, but not a queue for a whole epoch.
 func (f *serverFit) ahead() int { return 8 * f.job.Workers() }
 
-// trainStep schedules one step, for any worker and the worker's next batch.
+// trainStep schedules one step, for any worker and that worker's next batch.
 func (f *serverFit) trainStep(ctx context.Context, step int) error {
 	rate, err := optimizers.ServerRate(f.optimizer(), f.steps)
 	if err != nil {
@@ -140,7 +139,7 @@ func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backu
 		}()
 	}
 	f.steps++
-	var first []partEnd // the slowest may go on; what they bring comes too late
+	var first []partEnd // the slowest may continue, but their results come too late
 	for len(first) < replicas {
 		end := <-ends // Fetch ends with ctx
 		if end.err != nil {
@@ -162,7 +161,7 @@ func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backu
 	return f.batchEnd(step)
 }
 
-// partEnd is how the computation of a part of a round ended.
+// partEnd says how the computation of a part of a round ended.
 type partEnd struct {
 	part  int
 	value []byte
@@ -177,7 +176,7 @@ func (f *serverFit) schedule(ctx context.Context, s serverStep) (parameters.Pend
 	return f.job.Schedule(ctx, f.name("step"), argument, -1)
 }
 
-// collect takes the results of closures until at most so many are open.
+// collect takes the results of closures until at most open of them are pending.
 func (f *serverFit) collect(ctx context.Context, open int) error {
 	for len(f.pending) > open {
 		value, err := f.pending[0].Fetch(ctx)
@@ -196,7 +195,7 @@ func (f *serverFit) collect(ctx context.Context, open int) error {
 	return nil
 }
 
-// failure is why a closure ended with an error.
+// failure returns why a closure failed.
 func (f *serverFit) failure(ctx context.Context, err error) error {
 	if errors.Is(err, parameters.ErrCancelled) || ctx.Err() == nil {
 		f.pending = nil
@@ -207,7 +206,7 @@ func (f *serverFit) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// measure adds up what a step has measured.
+// measure adds the metrics of a step.
 func (f *serverFit) measure(value []byte) error {
 	var got [][]float64
 	if err := gob.NewDecoder(bytes.NewReader(value)).Decode(&got); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// denseGradients returns the tables of whose gradients a user-defined TrainStep needs the whole, after a run. Rows of
-// the batch are enough where all that it does with a gradient leaves rows of zeros what they are, or sums over the
-// rows: then the results are those of the whole table. That is so for scaling, clipping and norms. It is not for means,
-// which are divided by the size of the table: those differ in a trace with another number of rows.
+// denseGradients returns the tables whose whole gradients a user-defined TrainStep needs, after a run. The rows of the
+// batch are enough if everything that the step does with a gradient keeps zero rows zero, or sums over the rows: then
+// the results equal those for the whole table. That holds for scaling, clipping and norms. It does not hold for means,
+// which divide by the size of the table; they differ in a trace with another number of rows.
 func (p *lookupProbe) denseGradients() ([]*distribute.Variable, error) {
 	if len(p.updates.tables) == 0 {
 		return nil, nil
@@ -23,7 +23,7 @@ func (p *lookupProbe) denseGradients() ([]*distribute.Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One whose trace has another length makes something else of the numbers of rows.
+	// If the other trace has another length, the step depends on the numbers of rows in other ways.
 	alike := len(p.program.Nodes) == len(other.program.Nodes) && p.program.NumValues() == other.program.NumValues()
 	var dense []*distribute.Variable
 	for v, rows := range p.updates.tables {
@@ -35,27 +35,27 @@ func (p *lookupProbe) denseGradients() ([]*distribute.Variable, error) {
 	return dense, nil
 }
 
-// gradientFlow is where the gradient of the rows of a table goes in a program.
+// gradientFlow follows the gradient of a table's rows through a program.
 type gradientFlow struct {
 	program *ir.Program
 	other   *ir.Program // of the same step, with another number of rows
 	values  []gradientValue
 }
 
-// gradientValue is what is known of a value.
+// gradientValue is what is known about a value.
 type gradientValue struct {
 	made    int  // number of its node, from 1; 0: an input
 	of      bool // the gradient, or zero in the same rows
-	sum     bool // computed of a sum over the rows of such
+	sum     bool // computed from a sum over such rows
 	visited bool
-	same    bool // of the constants of the other program
+	same    bool // computed from the same constants as in the other program
 }
 
 // follow goes through the program, and reports whether the rows are enough.
 func (f *gradientFlow) follow(rows ir.Value) bool {
 	for i := range f.program.Nodes {
 		n := &f.program.Nodes[i]
-		of, sum, same := false, false, true // same: for any number of rows, beside the gradient
+		of, sum, same := false, false, true // same: for any number of rows, apart from the gradient
 		for _, x := range n.Inputs {
 			of, sum = of || f.values[x].of, sum || f.values[x].sum
 		}
@@ -114,7 +114,7 @@ func (f *gradientFlow) within(n *ir.Node, i int, low, high float64) bool {
 	return f.values[n.Inputs[i]].of || ok && c >= low && c <= high
 }
 
-// node is what made x; nil: it is an input.
+// node returns the node that computes x, or nil for an input.
 func (f *gradientFlow) node(x ir.Value) *ir.Node {
 	if i := f.values[x].made; i > 0 {
 		return &f.program.Nodes[i-1]
@@ -122,7 +122,7 @@ func (f *gradientFlow) node(x ir.Value) *ir.Node {
 	return nil
 }
 
-// constant is what all numbers of x are.
+// constant returns the value that all elements of x have.
 func (f *gradientFlow) constant(x ir.Value) (float64, bool) {
 	n := f.node(x)
 	for n != nil && (n.Op == ir.Broadcast || n.Op == ir.Convert) {
@@ -138,13 +138,14 @@ func (f *gradientFlow) constant(x ir.Value) (float64, bool) {
 	return l.At(0), true
 }
 
-// equalInRows reports whether x, which has the shape of the gradient, is the same in all rows, or zero where it is.
+// equalInRows reports whether x, which has the shape of the gradient, is equal in all rows, or zero where the gradient
+// is.
 func (f *gradientFlow) equalInRows(x ir.Value) bool {
 	n := f.node(x)
 	return f.values[x].of || n != nil && (n.Op == ir.Constant || n.Op == ir.Broadcast && f.program.Type(n.Inputs[0]).Equal(f.other.Type(n.Inputs[0])))
 }
 
-// same reports whether all constants that x is computed of are those of the other program.
+// same reports whether all constants that x is computed from equal those of the other program.
 func (f *gradientFlow) same(x ir.Value) bool {
 	v, n := &f.values[x], f.node(x)
 	if n == nil || v.visited {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// What happened in the epochs of a call of Fit is noted on the servers, for workers and for later coordinators.
+// The epochs of a call of Fit are recorded in notes on the servers, for workers and for later coordinators.
 
 // outcome is what the coordinator notes at the end of a call.
 type outcome struct{ Error string }
@@ -24,12 +24,12 @@ type epochRecord struct {
 	Values [][]float64
 }
 
-// recorder keeps the logs of epochs, so that workers and later coordinators return them too.
+// recorder keeps the logs of epochs, so that workers and later coordinators can return them too.
 type recorder struct {
 	callbacks.Base
 	rows  []epochRecord
-	from  int // row with which the last note begins
-	notes int // that are full
+	from  int // first row of the last note
+	notes int // number of full notes
 	note  func() error
 }
 
@@ -46,7 +46,7 @@ func (r *recorder) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
 	return r.note()
 }
 
-// history is what the rows say.
+// history returns the recorded rows as a History.
 func (r *recorder) history() (*History, error) {
 	h := &History{}
 	err := h.OnTrainBegin()
@@ -60,20 +60,20 @@ func (r *recorder) history() (*History, error) {
 	return h, err
 }
 
-// fullNote is the length in bytes from which a note about epochs is full, and the next epochs come into another one: so
-// an epoch costs the same after thousands of them.
+// fullNote is the length in bytes at which a note about epochs is full and the next epochs go into a new one. So an
+// epoch costs the same even after thousands of them.
 const fullNote = 64 << 10
 
-// historyNote names a note about epochs.
+// historyNote returns the name of a note about epochs.
 func (f *serverFit) historyNote(number int) string { return f.name("history/" + strconv.Itoa(number)) }
 
-// noteHistory keeps the logs of epochs on the servers. set is the job's SetNote, or one like it.
+// noteHistory stores the logs of epochs on the servers. set is the job's SetNote, or a function like it.
 func (f *serverFit) noteHistory(set func(key string, value []byte) error) error {
 	r := &f.record
 	for r.from < len(r.rows) {
 		to := len(r.rows)
 		text, err := encoded(r.rows[r.from:to])
-		for err == nil && len(text) > 2*fullNote && to-r.from > 1 { // some epochs at once
+		for err == nil && len(text) > 2*fullNote && to-r.from > 1 { // several epochs at once
 			to = r.from + (to-r.from)/2
 			text, err = encoded(r.rows[r.from:to])
 		}
@@ -91,7 +91,7 @@ func (f *serverFit) noteHistory(set func(key string, value []byte) error) error 
 	return nil
 }
 
-// readHistory takes what an earlier coordinator noted about epochs, or this one's from a worker.
+// readHistory reads what an earlier coordinator noted about epochs, or on a worker what this one noted.
 func (f *serverFit) readHistory(ctx context.Context) error {
 	f.record.rows, f.record.from, f.record.notes = nil, 0, 0
 	for number := 0; ; number++ {
@@ -108,8 +108,8 @@ func (f *serverFit) readHistory(ctx context.Context) error {
 	}
 }
 
-// tell notes how the call went, for workers that wait for its end and for coordinators that come later. Where ctx has
-// ended the servers may have been told to end as well.
+// tell notes how the call ended, for workers that wait for the end and for later coordinators. If ctx has ended, the
+// servers may have been told to end as well.
 func (f *serverFit) tell(ctx context.Context, failed error) error {
 	var o outcome
 	if failed != nil {

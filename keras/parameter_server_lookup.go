@@ -14,17 +14,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// tableLookups are the tables of which a step needs some rows only: those of embeddings that are read in no other way.
-// What rows these are is computed first, from the inputs alone; then the step runs with the rows, each fetched once,
-// and gives gradients of them.
+// tableLookups are the tables of which a step needs only some rows: those of embeddings that are not read in any other
+// way. The needed rows are computed first, from the inputs alone. Then the step runs with these rows, each fetched
+// once, and returns gradients of them.
 type tableLookups struct {
 	w      *serverWorker
 	tables map[*distribute.Variable]*lookupTable
 	order  []*lookupTable
-	ids    *distribute.Function   // computes what is looked up; nil: nothing
-	found  []*distribute.Variable // table of each of its results
+	ids    *distribute.Function   // computes the ids; nil: none
+	found  []*distribute.Variable // the table of each of its results
 
-	updates *serverUpdates // of the trace of a user-defined TrainStep; nil: there is none
+	updates *serverUpdates // from the trace of a user-defined TrainStep; nil: none
 	whole   wholeTables
 }
 
@@ -32,11 +32,11 @@ type tableLookups struct {
 type lookupTable struct {
 	weight *serverWeight
 	shapes []ir.Shape // of the ids of each lookup, in the last trace
-	next   int        // lookup that the trace comes to
+	next   int        // the next lookup in the current trace
 }
 
-// findLookups traces the model for the first batch, to see what it looks up. Tables whose rows decide what else is
-// looked up are read as a whole.
+// findLookups traces the model for the first batch to find its lookups. Tables whose rows decide what else is looked up
+// are read as a whole.
 func (w *serverWorker) findLookups() (*tableLookups, error) {
 	m := w.t.m
 	l := &tableLookups{w: w, tables: map[*distribute.Variable]*lookupTable{}}
@@ -54,7 +54,7 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 		if err == nil && own {
 			dense, err = probe.denseGradients()
 		}
-		if err != nil && own { // such as one that computes with gradients and what has the shape of the weights
+		if err != nil && own { // such as a step that combines gradients with values of the weights' shapes
 			return l, nil
 		}
 		if err != nil {
@@ -85,7 +85,7 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 	return l, nil
 }
 
-// lookupProbe traces a model with zeros for rows.
+// lookupProbe traces a model with zeros as rows.
 type lookupProbe struct {
 	l          *tableLookups
 	candidates map[*distribute.Variable]*serverWeight
@@ -94,7 +94,7 @@ type lookupProbe struct {
 	program  *ir.Program
 	updates  *serverUpdates
 	read     map[*distribute.Variable]bool
-	deciding *distribute.Variable // a table on whose rows it depends what is looked up; nil: none
+	deciding *distribute.Variable // a table whose rows decide what is looked up; nil: none
 }
 
 // run traces the model for the current batch.
@@ -108,15 +108,15 @@ func (p *lookupProbe) run() error {
 	return err
 }
 
-// record returns what is looked up. It is that of training, where layers may hide words or normalize by the batch; what
-// they assign is left to the step.
+// record returns the ids that are looked up. It traces in training mode, in which layers may mask words or normalize by
+// the batch; their assignments are left to the step.
 func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 	m := p.l.w.t.m
 	p.l.found, p.read, p.deciding = nil, map[*distribute.Variable]bool{}, nil
 	var ids []*ops.Tensor
 	rows, updates := map[ir.Value]*distribute.Variable{}, newServerUpdates()
 	r.SetLookup(func(v *distribute.Variable, x *ops.Tensor) *ops.Tensor {
-		if p.candidates[v] == nil || x.Graph() != r.Graph() { // ids of a loop or branch are known in it alone
+		if p.candidates[v] == nil || x.Graph() != r.Graph() { // ids inside a loop or branch are known only there
 			return nil
 		}
 		p.l.found, ids = append(p.l.found, v), append(ids, ops.Cast(x, ir.Int64))
@@ -137,12 +137,12 @@ func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Ten
 		m.outputs(m.context(r, true), x)
 	}
 	r.DropAssignments()
-	program := *r.Graph().Program() // as it is now, whatever is made of it
+	program := *r.Graph().Program() // as it is now, whatever is added later
 	p.program, p.updates = &program, updates
 	for _, v := range r.Variables() {
 		p.read[v] = true
 	}
-	for _, n := range r.Graph().Program().Nodes { // from rows to what is computed of them
+	for _, n := range r.Graph().Program().Nodes { // from rows to what is computed from them
 		for _, x := range n.Inputs {
 			if v := rows[x]; v != nil {
 				for _, y := range n.Outputs {
@@ -159,14 +159,14 @@ func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Ten
 	return ids
 }
 
-// extra is an input of a step beside the arrays of the batch.
+// extra is an input of a step besides the arrays of the batch.
 type extra struct {
 	types ir.Type
 	data  []byte
-	lent  bool // data may stand for the input until the step has run
+	lent  bool // the input may use data in place until the step has run
 }
 
-// load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
+// load acquires an instance of a function for the current batch and fills in its inputs. The caller releases it.
 func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribute.Instance, error) {
 	p := &w.t.parts
 	var types []ir.Type
@@ -209,7 +209,7 @@ func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribut
 	return inst, nil
 }
 
-// release gives an instance back that has its own memory again.
+// release returns an instance after giving it back its own memory.
 func (w *serverWorker) release(fn *distribute.Function, inst *distribute.Instance, extras []extra) error {
 	var failed error
 	for i, e := range extras {
@@ -221,7 +221,7 @@ func (w *serverWorker) release(fn *distribute.Function, inst *distribute.Instanc
 	return failed
 }
 
-// begin takes the rows of tables off the inputs of a trace, and lets the embeddings use them.
+// begin removes the rows of tables from the inputs of a trace, and passes them to the embeddings.
 func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, rows []*ops.Tensor) {
 	n := 0
 	for _, t := range l.order {
@@ -255,13 +255,13 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 	return rest, rows
 }
 
-// fetched is the rows of one step.
+// fetched are the rows of one step.
 type fetched struct {
 	tables  []fetchedRows
 	updates []rowUpdate // of dynamic embeddings
 }
 
-// fetchedRows is those of one table.
+// fetchedRows are the rows of one table.
 type fetchedRows struct {
 	read   *parameters.Read
 	weight *serverWeight
@@ -269,7 +269,7 @@ type fetchedRows struct {
 	grad   []float32
 }
 
-// changes are the gradients of the rows.
+// changes returns the gradients of the rows.
 func (f *fetched) changes(rate float64) []parameters.Change {
 	var out []parameters.Change
 	for _, t := range f.tables {
@@ -278,7 +278,7 @@ func (f *fetched) changes(rate float64) []parameters.Change {
 	return out
 }
 
-// fetch finds out which rows the batch needs, and fetches them. It returns them as inputs of the step.
+// fetch finds the rows that the batch needs, and fetches them. It returns them as inputs of the step.
 func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32, memory *stepMemory) ([]extra, error) {
 	if l.ids == nil {
 		return nil, nil
@@ -308,8 +308,8 @@ func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32, memor
 	return out, nil
 }
 
-// find computes what the batch looks up: the ids of all lookups of each table go into memory, and their numbers are
-// returned.
+// find computes what the batch looks up. It stores the ids of all lookups of each table in memory and returns their
+// numbers.
 func (l *tableLookups) find(ctx context.Context, step uint32, memory *stepMemory) ([][]int, error) {
 	w := l.w
 	inst, err := w.load(l.ids, nil)
@@ -330,7 +330,7 @@ func (l *tableLookups) find(ctx context.Context, step uint32, memory *stepMemory
 	for i, v := range l.found {
 		t := l.tables[v]
 		if t == nil {
-			continue // it is here as a whole
+			continue // the whole table is here
 		}
 		at := slices.Index(l.order, t)
 		all, b := &memory.rows[at].ids, inst.Output(0, i)
@@ -370,7 +370,7 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.release(w.fn, inst, extras)) }()
-	outputs := slices.Clone(w.roomToMove(memory)) // where changes are sent from
+	outputs := slices.Clone(w.roomToMove(memory)) // changes are sent from there
 	if !w.inPlace() {
 		outputs = append(outputs, memory.grads...)
 	}
@@ -384,7 +384,7 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 			if err := b.Borrow(bytesOfFloats(to)); err != nil {
 				return nil, err
 			}
-			defer b.Borrow(nil) //nolint:errcheck // it has no way to fail
+			defer b.Borrow(nil) //nolint:errcheck // cannot fail
 		}
 	}
 	if err := inst.Run(ctx, w.t.m.seed, uint32(s.Number)); err != nil {
@@ -406,7 +406,7 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 	return f, err
 }
 
-// gather reads the gradients that a step has left in weights, from devices that have memory of their own.
+// gather reads the gradients that a step has left in the weights, from devices with their own memory.
 func (w *serverWorker) gather(memory *stepMemory) error {
 	for i, one := range w.trained {
 		if !w.inPlace() {

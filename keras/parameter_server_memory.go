@@ -8,25 +8,25 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// stepMemory is what a step reads and what it computes. Steps take turns in using it, also across collections of
-// garbage: memory that is new costs as much as copying all of it. Servers of the same host read and write it in place,
-// and so does the step on a device that shares the memory of the host.
+// stepMemory holds what a step reads and computes. Steps take turns using it, and it survives garbage collections: new
+// memory costs as much as copying all of its contents. Servers on the same host read and write it in place, and so does
+// the step on a device that shares the host's memory.
 type stepMemory struct {
 	reads []*parameters.Read // of dense
-	grads [][]float32        // of trained, perhaps where their values were
-	moved [][]float32        // of those of trained that the step assigns
-	rows  []*rowMemory       // of the tables that are looked up in
+	grads [][]float32        // of trained; may use the memory of their values
+	moved [][]float32        // new values of those trained weights that the step assigns
+	rows  []*rowMemory       // of the tables with lookups
 
 	values, gradients *parameters.Room
 	watch             *stepWatch // of the step that uses it
 
-	// ready is the last arrival among the steps that may begin with the values that are here: they waited when these
-	// were asked for. 0: no step may.
+	// ready is the number of the last arrival among the steps that may start with these values: they were already
+	// waiting when the values were requested. 0: no step may.
 	ready uint64
 }
 
-// next returns what a step that waits reads, to be filled while this one sends what it changes. Nobody waits: nothing,
-// since values that lie here until a step is scheduled would be older than it may expect.
+// next returns what a waiting step reads, to be fetched while this step sends its changes. If no step waits it returns
+// nothing: the values would be older than a step scheduled later may expect.
 func (m *stepMemory) next(own, last uint64) []*parameters.Read {
 	if last <= own {
 		return nil
@@ -35,7 +35,7 @@ func (m *stepMemory) next(own, last uint64) []*parameters.Read {
 	return m.reads
 }
 
-// filled notes whether the values have come.
+// filled records whether the values have arrived.
 func (m *stepMemory) filled() {
 	for _, r := range m.reads {
 		if !r.Came {
@@ -44,7 +44,7 @@ func (m *stepMemory) filled() {
 	}
 }
 
-// spoiled reports whether a message about the memory went wrong.
+// spoiled reports whether a message that uses the memory failed.
 func (m *stepMemory) spoiled() bool {
 	return m.values.Spoiled() || m.gradients.Spoiled() || slices.ContainsFunc(m.rows, (*rowMemory).spoiled)
 }
@@ -59,7 +59,7 @@ func (m *stepMemory) close() {
 	}
 }
 
-// seen is how many gradients each server had applied when it was asked for a weight.
+// seen returns how many gradients each server had applied when a weight was read from it.
 func (m *stepMemory) seen(dense []*serverWeight, w *serverWeight) []uint64 {
 	for i, one := range dense {
 		if one == w {
@@ -69,15 +69,15 @@ func (m *stepMemory) seen(dense []*serverWeight, w *serverWeight) []uint64 {
 	return nil
 }
 
-// stepMemories are those of a worker.
+// stepMemories are the memories of a worker.
 type stepMemories struct {
 	mu   sync.Mutex
 	free []*stepMemory // that no step uses
-	old  []*stepMemory // that none will use; weights may still stand for their values
+	old  []*stepMemory // that no step will use; weights may still refer to them
 	over bool
 }
 
-// line is how many numbers begin where a vector does.
+// line is the alignment of vectors, in numbers.
 const line = 16
 
 // memory returns memory for a step.
@@ -124,7 +124,7 @@ func (w *serverWorker) memory() *stepMemory {
 	return m
 }
 
-// giveBack takes memory back when what it holds has been sent, or given up.
+// giveBack returns memory when its contents have been sent or abandoned.
 func (w *serverWorker) giveBack(m *stepMemory) {
 	s := &w.memories
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (w *serverWorker) giveBack(m *stepMemory) {
 	}
 }
 
-// forget gives back what was spoiled. No weight stands for it any more.
+// forget releases spoiled memory. No weight refers to it any more.
 func (s *stepMemories) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *stepMemories) forget() {
 	s.old = nil
 }
 
-// end gives all memory back, and what is still in use when it is released. No step runs any more.
+// end releases all memory; memory in use follows when it is given back. No step runs any more.
 func (s *stepMemories) end() {
 	s.mu.Lock()
 	s.old = append(s.old, s.free...)
@@ -158,7 +158,7 @@ func (s *stepMemories) end() {
 	s.forget()
 }
 
-// lend lets a buffer stand for values until they are taken back, or copies them into it where they cannot be shared.
+// lend makes a buffer use values in place until takeBack, or copies them into it if they cannot be shared.
 func lend(b kernels.Buffer, values []byte, inPlace bool) error {
 	if borrower, ok := b.(kernels.Borrower); ok && inPlace {
 		return borrower.Borrow(values)
@@ -166,7 +166,7 @@ func lend(b kernels.Buffer, values []byte, inPlace bool) error {
 	return b.Write(values)
 }
 
-// takeBack lets a buffer stand for its own memory.
+// takeBack makes a buffer use its own memory again.
 func takeBack(b kernels.Buffer) error {
 	if borrower, ok := b.(kernels.Borrower); ok {
 		return borrower.Borrow(nil)

@@ -37,10 +37,10 @@ func (f *serverFit) tableName(t *serverTable) string {
 	return fmt.Sprintf("%s:%d/%s", f.t.m.Name(), f.t.m.compiled.serverCall, t.layer.Table().Spec().Name)
 }
 
-// rowsAtATime is how many rows go to the servers, or come from them into the table here, at once.
+// rowsAtATime is how many rows are transferred at once, in either direction.
 const rowsAtATime = 1 << 14
 
-// placeTables makes the tables on the servers, with the rows that are here.
+// placeTables creates the tables on the servers, with the rows of this process.
 func (f *serverFit) placeTables(ctx context.Context, first bool) error {
 	for _, t := range f.tables {
 		s := t.layer.Table().Spec()
@@ -82,7 +82,7 @@ func (f *serverFit) sendRows(ctx context.Context, t *serverTable) error {
 	return f.job.PutRows(ctx, t.remote, state, rows)
 }
 
-// findTables finds the tables that the coordinator has made.
+// findTables finds the tables that the coordinator has created.
 func (f *serverFit) findTables(ctx context.Context) error {
 	for _, t := range f.tables {
 		if t.remote != nil {
@@ -96,7 +96,7 @@ func (f *serverFit) findTables(ctx context.Context) error {
 	return nil
 }
 
-// fetchTables brings the rows here.
+// fetchTables copies the rows from the servers into the tables here.
 func (f *serverFit) fetchTables(ctx context.Context) error {
 	for _, t := range f.tables {
 		table := t.layer.Table()
@@ -133,7 +133,7 @@ func (f *serverFit) fetchTables(ctx context.Context) error {
 	return nil
 }
 
-// remoteRows looks rows up on the servers, those of all tables with one message to each.
+// remoteRows looks up rows on the servers. One message to each server asks for the rows of all tables.
 func (w *serverWorker) remoteRows(ctx context.Context) rowSource {
 	return func(batches []rowBatch) ([][]float32, error) {
 		out := make([][]float32, len(batches))

@@ -9,21 +9,21 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// serverUpdates are the gradients that a user-defined TrainStep hands to an optimizer, where the weights lie on
-// parameter servers. They are updated there, after the step.
+// serverUpdates are the gradients that a user-defined TrainStep passes to an optimizer when the weights are on
+// parameter servers. The servers apply them after the step.
 type serverUpdates struct {
 	gradients map[*distribute.Variable]*ops.Tensor
 	updated   distribute.Variables
-	current   map[*distribute.Variable]*ops.Tensor // the weights themselves, as they are updated
-	values    map[ir.Value]*distribute.Variable    // what reads of the updated weights give from then on
-	tables    map[*distribute.Variable]*ops.Tensor // the rows that are here of tables
+	current   map[*distribute.Variable]*ops.Tensor // the weights' values, as updated so far
+	values    map[ir.Value]*distribute.Variable    // reads of updated weights, and the weights
+	tables    map[*distribute.Variable]*ops.Tensor // the rows of tables that are in this process
 }
 
 func newServerUpdates() *serverUpdates {
 	return &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, current: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}, tables: map[*distribute.Variable]*ops.Tensor{}}
 }
 
-// take is the update of some weights.
+// take records the update of some weights.
 func (u *serverUpdates) take(s *Step, optimizer optimizers.Optimizer, variables distribute.Variables, grads []*ops.Tensor) {
 	var known distribute.Variables
 	var have []*ops.Tensor
@@ -47,12 +47,12 @@ func (u *serverUpdates) take(s *Step, optimizer optimizers.Optimizer, variables 
 			continue
 		}
 		u.current[v] = s.Read(v)
-		s.AssignMirrored(v, u.current[v]) // the same, by another name
+		s.AssignMirrored(v, u.current[v]) // the same value under another name
 		u.values[s.Read(v).Value()] = v
 	}
 }
 
-// check fails where the step has computed with a weight that it had updated before: the new value is not here.
+// check fails if the step computes with a weight that it had updated before: the new value is not in this process.
 func (u *serverUpdates) check(s *Step) {
 	for _, n := range s.Graph().Program().Nodes {
 		for _, in := range n.Inputs {

@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 )
 
-// workerStepWatcher is implemented by callbacks that are told of the steps that this worker of parameter servers has
-// made; other hooks run on the coordinator. Steps end on any goroutine.
+// workerStepWatcher is implemented by callbacks that follow the steps of a worker of parameter servers; other hooks run
+// on the coordinator. Steps end on any goroutine.
 type workerStepWatcher interface {
 	OnWorkerStep(input, compute, communication, waiting time.Duration)
 }
 
-// stepWatch measures what a step of a worker takes.
+// stepWatch measures the phases of a worker's step.
 type stepWatch struct {
 	watchers                               []workerStepWatcher
 	mark                                   time.Time
@@ -31,7 +31,7 @@ func newStepWatch(all []callbacks.Callback) *stepWatch {
 	return s
 }
 
-// lap adds the time since the last one to a phase.
+// lap adds the time since the previous lap to a phase.
 func (s *stepWatch) lap(phase *time.Duration) {
 	now := time.Now()
 	*phase += now.Sub(s.mark)

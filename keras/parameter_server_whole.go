@@ -8,16 +8,16 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 )
 
-// wholeTables are tables that are looked up and transferred as a whole all the same, in every step.
+// wholeTables are tables that have lookups, but are transferred as a whole in every step nevertheless.
 type wholeTables struct {
 	mu    sync.Mutex
 	known map[*distribute.Variable]bool
 }
 
-// largeTable is the size in bytes from which users are told so.
+// largeTable is the size in bytes from which on users are told.
 const largeTable = 1 << 20
 
-// note prints, once for each table, why that is so and what to do.
+// note prints the reason and the remedy, once for each table.
 func (t *wholeTables) note(run *trainer, v *distribute.Variable) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -25,32 +25,32 @@ import (
 // serverWorker computes gradients for servers.
 type serverWorker struct {
 	*serverFit
-	ctx    context.Context // of Fit, which data are read under
+	ctx    context.Context // of Fit, for reading data
 	fn     *distribute.Function
 	lookup *tableLookups
 
-	compute sync.Mutex // one step at a time: the model and the data are one
+	compute sync.Mutex // one step at a time: they share the model and the data
 	dense   []*serverWeight
-	trained []*serverWeight // among dense, with a gradient each
-	moving  []int           // of trained, those that the step also assigns
-	batch   int             // that comes next, of synchronous training; otherwise the pass over the data
-	reads   bool            // a batch has been read, of asynchronous training
+	trained []*serverWeight // those of dense that have a gradient
+	moving  []int           // those of trained that the step also assigns
+	batch   int             // synchronous training: number of the next batch; otherwise the pass over the data
+	reads   bool            // asynchronous training: a batch has been read
 	left    bool            // Fit has ended here
 
 	own      string // facts about this program
-	compared bool   // with those of the coordinator
+	compared bool   // own was compared with the coordinator's facts
 
 	memories stepMemories
 	near     atomic.Bool   // the servers are on this host
-	turn     chan struct{} // has room for one step, which takes it then
+	turn     chan struct{} // has room for one step, whose turn it is
 	arrivals atomic.Uint64 // counts steps
 }
 
-// work is Fit on a worker: it computes what the coordinator asks for until this call is over.
+// work is Fit on a worker: it computes what the coordinator requests until the call is over.
 func (f *serverFit) work(ctx context.Context) (*History, error) {
 	t := f.t
 	replicas, _ := f.job.Rounds()
-	if replicas == 0 { // each worker goes its own way through the data
+	if replicas == 0 { // each worker reads the data in its own order
 		seed := t.m.seed
 		if t.c.seed != nil {
 			seed = *t.c.seed
@@ -87,7 +87,7 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 	f.job.Register(f.name("step"), parameters.Function(w.step).Until(ctx)) // the data end with it too
 	h, err = f.wait(ctx)
 	f.job.Register(f.name("step"), nil)
-	w.compute.Lock() // waits for a step that was given up
+	w.compute.Lock() // waits for an abandoned step
 	defer w.compute.Unlock()
 	w.left = true
 	if back := w.leave(); err == nil {
@@ -129,7 +129,7 @@ func (f *serverFit) wait(ctx context.Context) (*History, error) {
 	}
 }
 
-// fetchAll finds the variables and takes their values.
+// fetchAll finds the variables and reads their values.
 func (f *serverFit) fetchAll(ctx context.Context) error {
 	for _, w := range f.weights {
 		if w.remote != nil {
@@ -198,7 +198,7 @@ func (w *serverWorker) prepare() error {
 	return nil
 }
 
-// variables are the weights that gradients are computed of.
+// variables returns the weights that gradients are computed for.
 func (w *serverWorker) variables() (all distribute.Variables) {
 	for _, t := range w.trained {
 		all = append(all, t.local)
@@ -208,7 +208,7 @@ func (w *serverWorker) variables() (all distribute.Variables) {
 
 // step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
 func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {
-	arrival := w.arrivals.Add(1) // first, since all that follows may wait for the step that computes
+	arrival := w.arrivals.Add(1) // first, because everything after it may wait for the step that is computing
 	var s serverStep
 	if err := gob.NewDecoder(bytes.NewReader(c.Argument)).Decode(&s); err != nil {
 		return parameters.Outcome{}, fmt.Errorf("the argument of a step: %w", err)
@@ -235,7 +235,7 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 		}
 	}()
 	ready := memory.ready >= arrival
-	if memory.ready = 0; !ready { // whatever happens, what follows writes over the values
+	if memory.ready = 0; !ready { // from here on the values are overwritten, whatever happens
 		if err := w.pull(ctx, memory); err != nil {
 			return parameters.Outcome{}, err
 		}
@@ -260,9 +260,9 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	return o, nil
 }
 
-// takeTurn waits until this step may read its weights. Over a network it does while others compute and send. Servers of
-// this host copy to memory with the processors that would compute, so that steps that follow each other share what the
-// caches hold, and those that overlap take it from each other. leave ends the turn.
+// takeTurn waits until this step may read its weights. Over a network, steps read while others compute and send.
+// Servers on this host, however, copy with the processors that compute: steps one after the other share the contents of
+// the caches, and overlapping steps evict each other's. leave ends the turn.
 func (w *serverWorker) takeTurn(ctx context.Context) (leave func(), err error) {
 	if !w.near.Load() {
 		return func() {}, nil
@@ -290,14 +290,14 @@ func (w *serverWorker) pull(ctx context.Context, memory *stepMemory) error {
 	return nil
 }
 
-// inPlace reports whether the step leaves gradients where the weights were: half as much memory fits the caches better.
-// A step of the user's may need its weights to the end.
+// inPlace reports whether the step writes gradients over the weights: half as much memory fits the caches better. A
+// user-defined step may need its weights to the end.
 func (w *serverWorker) inPlace() bool { return w.t.m.compiled.trainStep == nil }
 
-// lends reports whether a weight may stand for what was read: nobody reads it after the step.
+// lends reports whether a weight may use the memory that was read: nobody reads the weight after the step.
 func (w *serverWorker) lends(one *serverWeight) bool { return one.trained && w.inPlace() }
 
-// leave lets the weights stand for their own memory again, and gives that of the steps back.
+// leave makes the weights use their own memory again, and releases that of the steps.
 func (w *serverWorker) leave() error {
 	var failed error
 	for _, one := range w.dense {
@@ -307,14 +307,14 @@ func (w *serverWorker) leave() error {
 		}
 		failed = errors.Join(failed, err)
 	}
-	if failed == nil { // else somebody may still look at it
+	if failed == nil { // otherwise somebody may still read it
 		w.memories.end()
 	}
 	return failed
 }
 
-// compare makes sure, once, that this worker runs the program of the coordinator. It is told as the error of a step, so
-// that all processes learn of it.
+// compare checks once that this worker runs the coordinator's program. A difference is reported as the error of a step,
+// so that all processes learn of it.
 func (w *serverWorker) compare(ctx context.Context) error {
 	if w.compared || w.own == "" {
 		return nil
@@ -327,7 +327,7 @@ func (w *serverWorker) compare(ctx context.Context) error {
 	return err
 }
 
-// find looks the variables up, which the coordinator makes before the first step.
+// find looks up the variables, which the coordinator creates before the first step.
 func (w *serverWorker) find(ctx context.Context) error {
 	w.compute.Lock()
 	defer w.compute.Unlock()
@@ -379,7 +379,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	if err != nil {
 		return o, err
 	}
-	for i, k := range w.moving { // first, as the gradient is that of the value which was assigned
+	for i, k := range w.moving { // first, because the gradient belongs to the assigned value
 		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: w.assignment(w.trained[k]), Values: memory.moved[i]})
 	}
 	for i, one := range w.trained {
@@ -402,7 +402,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	return o, err
 }
 
-// drift adds what a step assigns of the weights that are not trained: moving statistics.
+// drift adds what a step assigns to weights that are not trained: moving statistics.
 func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([]parameters.Change, error) {
 	for i, one := range w.dense {
 		if one.trained {
@@ -427,7 +427,7 @@ func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([
 	return changes, nil
 }
 
-// nextBatch returns the worker's next batch, or the one that a round asks for. Data that end begin again.
+// nextBatch reads the worker's next batch, or the one that a round asks for. At the end of the data it starts over.
 func (w *serverWorker) nextBatch(s serverStep) error {
 	t := w.t
 	if s.Batch >= 0 {
@@ -452,8 +452,8 @@ func (w *serverWorker) nextBatch(s serverStep) error {
 	return t.m.arrange(b, &t.parts)
 }
 
-// comeBack lets a worker that was started again take its data in another order: one that is killed often would
-// otherwise train with its first batches alone.
+// comeBack makes a restarted worker read its data in another order. A worker that is killed often would otherwise train
+// only on its first batches.
 func (w *serverWorker) comeBack(s serverStep) error {
 	fresh := !w.reads
 	w.reads = true
@@ -464,22 +464,22 @@ func (w *serverWorker) comeBack(s serverStep) error {
 	return w.t.source.restore(w.ctx, w.t.c.initialEpoch+w.batch, 0)
 }
 
-// goTo takes the batch with a number, counted from the beginning of the first epoch: the same on all workers.
+// goTo reads the batch with the given number, counted from the beginning of the first epoch and equal on all workers.
 func (w *serverWorker) goTo(number int) error {
 	t := w.t
 	known, most := 0, 0
 	switch src := t.source.(type) {
 	case *loaderSource:
-		known, most = src.known, 2 // it goes to any batch, at the price of a few
+		known, most = src.known, 2 // it can move to any batch, at the price of reading a few
 	case *datasetSource:
-		known, most = src.known, math.MaxInt // it would begin anew, and read all those before
+		known, most = src.known, math.MaxInt // it would start over and read all earlier batches
 	}
 	if known <= 0 {
 		return errors.New("synchronous training needs data with a known number of batches, so that all workers count alike; use data.Arrays, or a dataset that tells its cardinality")
 	}
 	ahead := number - w.batch // batches that others have taken
 	if here := t.first == nil && w.batch > 0 && number/known == (w.batch-1)/known; !here || ahead < 0 || ahead > most {
-		t.first, w.batch, ahead = nil, -1, 0 // where an error leaves the data is not known
+		t.first, w.batch, ahead = nil, -1, 0 // after an error the position in the data is unknown
 		if err := t.source.restore(w.ctx, number/known, number%known); err != nil {
 			return err
 		}

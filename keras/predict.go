@@ -13,14 +13,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Predict returns the model's output for each example, batches joined along axis 0. It may be called from many
-// goroutines at once. Half-precision outputs are returned as float32. For models with several outputs use PredictAll.
+// Predict returns the model's output for each example, with the batches concatenated along axis 0. It may be called
+// from many goroutines at once. Half-precision outputs are returned as float32. For models with several outputs use
+// PredictAll.
 //
 // A model that draws random numbers in predictions (Monte-Carlo dropout with [layers.ApplyWith], a layer that samples)
-// draws others for each batch of each call: those of the n-th batch that it predicts follow from its seed and n,
-// whatever it was trained meanwhile. So models of equal seeds agree if they get equal calls in equal order, and one
-// that was just made, cloned or loaded begins with the first numbers. Which goroutine's batch is the n-th is not
-// defined.
+// draws new numbers for each batch of each call. The numbers for its n-th batch depend only on its seed and n, not on
+// training in between. So models of equal seeds agree if they receive equal calls in equal order, and a model that was
+// just created, cloned or loaded begins with the first numbers. With several goroutines it is not defined whose batch
+// is the n-th.
 //
 // Once a batch shape has been seen, examples in memory ([data.Arrays]) are predicted without heap allocations except
 // those of the result itself; [Model.PredictOnBatchInto] avoids these too.
@@ -42,8 +43,8 @@ func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...Predict
 	return all[0], nil
 }
 
-// PredictRows is Predict returning plain Go slices: one row for each example, with its axes flattened row-major. For
-// other types of numbers see [data.Rows].
+// PredictRows is Predict returning plain Go slices: one row for each example, with the other axes flattened in
+// row-major order. For other types of numbers see [data.Rows].
 func (m *Model) PredictRows(ctx context.Context, ds data.Dataset, options ...PredictOption) ([][]float32, error) {
 	d, err := m.Predict(ctx, ds, options...)
 	if err != nil {
@@ -87,7 +88,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...Pred
 	return out, nil
 }
 
-// predictor goes through a dataset, with callbacks.
+// predictor makes predictions for a dataset, with callbacks.
 type predictor struct {
 	*prediction
 	list *callbacks.List

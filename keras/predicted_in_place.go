@@ -7,10 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Large outputs are written to where the caller wants them: copying them would take as long as computing many of them.
+// Large outputs are written directly into the caller's result: copying them would take as long as computing many of
+// them.
 
-// leastLent is the size in bytes from which on an output is written in place. Below, copying costs nothing, and memory
-// of the caller's, which need not be aligned, may.
+// leastLent is the size in bytes from which on an output is written in place. Below, copying costs nothing, while the
+// caller's memory, which need not be aligned, may make the computation slower.
 const leastLent = 1 << 14
 
 // hasLarge reports whether the instance has outputs that may be written in place.
@@ -25,8 +26,8 @@ func (p *prediction) hasLarge(inst *distribute.Instance) bool {
 	return f.large
 }
 
-// lend has the instance write outputs for n examples straight into the results, where it computes as many rows in
-// memory that can be exchanged for the results'. Whatever is wrong is told by collect, after the computation.
+// lend makes the instance write the outputs for n examples straight into the results, if it computes exactly that many
+// rows and its output memory can be exchanged for theirs. collect reports any error after the computation.
 func (p *prediction) lend(inst *distribute.Instance, n int) {
 	if len(p.binder.sizes) != 1 || p.binder.pads || p.outputs() != len(p.results) {
 		return
@@ -49,17 +50,17 @@ func (p *prediction) lend(inst *distribute.Instance, n int) {
 	}
 }
 
-// takeBack gives outputs that were lent memory their own again.
+// takeBack gives outputs that used lent memory their own back.
 func (p *prediction) takeBack(inst *distribute.Instance) {
 	for i := range p.results {
 		if p.results[i].lent {
 			p.results[i].lent = false
-			inst.Output(0, i).(kernels.Borrower).Borrow(nil) //nolint:errcheck // it has no way to fail
+			inst.Output(0, i).(kernels.Borrower).Borrow(nil) //nolint:errcheck // cannot fail
 		}
 	}
 }
 
-// shares reports whether the memory of result i is that of an array of the caller's that is still read or written: an
+// shares reports whether the memory of result i overlaps an array of the caller's that is still read or written: an
 // input, or another result.
 func (p *prediction) shares(i int, memory []byte) bool {
 	if !p.given {

@@ -12,19 +12,19 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// predictedOutput joins what a model computes for one output, batch by batch and replica by replica, along axis 0.
+// predictedOutput concatenates the results for one output, batch by batch and replica by replica, along axis 0.
 type predictedOutput struct {
 	dtype ir.DType
 	row   ir.Shape   // without axis 0
-	array data.Array // the result, or longer where more examples were expected than came
-	rows  int        // written so far
+	array data.Array // the result; longer if fewer examples came than expected
+	rows  int        // number written so far
 	given bool       // array is the caller's
-	lent  bool       // the instance writes the next rows to where they belong; see predicted_in_place.go
-	whole []byte     // of a buffer that was read for some of its rows
+	lent  bool       // the instance writes the next rows in place; see predicted_in_place.go
+	whole []byte     // a whole buffer, read for some of its rows
 }
 
-// add appends the first rows of a buffer of output i, all of them for -1. expected is the number of rows that all of it
-// will have, as far as that is known.
+// add appends the first rows of a buffer of output i; rows = -1 means all. expected is the final number of rows, if
+// known.
 func (o *predictedOutput) add(i int, b kernels.Buffer, rows, expected int) error {
 	t := b.Type()
 	n := rows
@@ -57,7 +57,7 @@ func (o *predictedOutput) add(i int, b kernels.Buffer, rows, expected int) error
 	return nil
 }
 
-// room returns the memory of the next n rows of output i, whose batch is of a type.
+// room returns the memory for the next n rows of output i. t is the type of its batch.
 func (o *predictedOutput) room(i int, t ir.Type, n, expected int) ([]byte, error) {
 	if len(t.Shape) == 0 {
 		return nil, fmt.Errorf("output %d is a scalar; Predict joins outputs along the axis of examples, which it lacks", i)
@@ -105,7 +105,7 @@ func (o *predictedOutput) grow(i, rows, expected int) error {
 	return nil
 }
 
-// checkGiven looks at an array of the caller's before the first value is written to it.
+// checkGiven checks an array of the caller's before the first value is written to it.
 func (o *predictedOutput) checkGiven(i int) error {
 	shape := o.array.Shape()
 	if o.array.DType() != o.dtype || len(shape) != 1+len(o.row) || !slices.Equal(shape[1:], []int(o.row)) {
@@ -117,7 +117,7 @@ func (o *predictedOutput) checkGiven(i int) error {
 	return nil
 }
 
-// dense returns the joined result.
+// dense returns the concatenated result.
 func (o *predictedOutput) dense() (data.Array, error) {
 	if o.rows*o.row.Size() == 0 {
 		return newResult(o.dtype, o.row, o.rows)
@@ -133,7 +133,7 @@ func (o *predictedOutput) dense() (data.Array, error) {
 	return exact, nil
 }
 
-// checkRoom refuses results that there is no memory for before the first batch is computed.
+// checkRoom fails, before the first batch is computed, if there is no memory for the results.
 func (p *prediction) checkRoom(inst *distribute.Instance, n int) error {
 	rows, total, most, largest := max(n, p.parts.rows()), 0, 0, 0
 	for i := range p.m.outputTypes {
@@ -153,11 +153,11 @@ func (p *prediction) checkRoom(inst *distribute.Instance, n int) error {
 	return memory.Check(fmt.Sprintf("the result, whose largest part is output %d of shape %s and type %v,", largest, layers.ShapeString(append(ir.Shape{rows}, row.Shape[1:]...)), row.DType), total)
 }
 
-// noticedResult is the size in bytes from which on it is worth looking whether there is memory for a result: below,
-// looking would take longer than making it.
+// noticedResult is the size in bytes from which on checking the free memory pays: below, the check would take longer
+// than allocating the result.
 const noticedResult = 64 << 20
 
-// newResult makes an array that holds anything.
+// newResult returns an array with arbitrary contents.
 func newResult(dtype ir.DType, row ir.Shape, rows int) (data.Array, error) {
 	if bytes := ir.MulLengths(ir.MulLengths(rows, row.Size()), dtype.Size()); bytes > noticedResult {
 		if err := memory.Check("a result of shape "+layers.ShapeString(append(ir.Shape{rows}, row...)), bytes); err != nil {
@@ -171,7 +171,7 @@ func newResult(dtype ir.DType, row ir.Shape, rows int) (data.Array, error) {
 	return kernels.Array{Type: t, Data: memory.Unset(t.Bytes())}, nil
 }
 
-// takeResults makes arrays of the caller's the ones that results are written to.
+// takeResults makes the results be written to the caller's arrays.
 func (p *prediction) takeResults(into []data.Array) error {
 	if len(into) == 0 {
 		return fmt.Errorf("received no array to write to; expected one for each output of the model")
@@ -186,7 +186,7 @@ func (p *prediction) takeResults(into []data.Array) error {
 	return nil
 }
 
-// checkResults reports an array of the caller's that is longer than the result.
+// checkResults returns an error for an array of the caller's that is longer than the result.
 func (p *prediction) checkResults() error {
 	if !p.given {
 		return nil

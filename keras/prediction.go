@@ -10,36 +10,36 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// prediction is one call of Predict or PredictOnBatch. Those that ended are used again, with their memory, so that a
-// call allocates nothing but what it returns.
+// prediction is one call of Predict or PredictOnBatch. Finished ones are reused with their memory, so a call allocates
+// nothing but its results.
 type prediction struct {
 	m       *Model
 	parts   parts
 	batch   data.Batch
-	size    int // examples of a batch
+	size    int // number of examples in a batch
 	binder  *binder
 	results []predictedOutput
 	given   bool // the results are arrays of the caller's
 	nan     nanCheck
-	turn    chan struct{} // which the call has a place in; nil for one that needs none
+	turn    chan struct{} // the channel in which the call has taken a place; nil if it needs none
 }
 
-// predictions are what the predictions of a model leave behind for the next ones. It is guarded by Model.mu.
+// predictions is what the predictions of a model leave behind for later ones. It is guarded by Model.mu.
 type predictions struct {
 	idle    []*prediction
-	first   int       // examples of the first batch
+	first   int       // number of examples in the first batch
 	rows    *bool     // whether examples are independent; nil until a batch of another size comes
-	binders []*binder // with an instance of the forward function each; the one used last is at the end
+	binders []*binder // each with an instance of the forward function; the last one used is at the end
 	turns   chan struct{}
 }
 
-// predictionLimit bounds both lists: as many shapes and goroutines at a time do without allocations.
+// predictionLimit bounds both lists: so many shapes and goroutines at a time run without allocations.
 func predictionLimit() int { return max(leastPredictions, 2*runtime.GOMAXPROCS(0)) }
 
 const leastPredictions = 16
 
-// takeTurn waits until fewer batches are being computed than turnLimit. More of them gain nothing, as there are not
-// that many processors, but each would have memory of its own for what it needs meanwhile.
+// takeTurn waits until fewer than turnLimit batches are being computed. More would gain nothing, as there are no more
+// processors, but each would need memory for intermediate values.
 func (p *prediction) takeTurn(ctx context.Context) error {
 	m := p.m
 	m.mu.Lock()
@@ -48,7 +48,7 @@ func (p *prediction) takeTurn(ctx context.Context) error {
 	}
 	turns := m.predictions.turns
 	m.mu.Unlock()
-	select { // most of the time there is a place, and asking for that alone is cheap
+	select { // usually there is a place, and trying for it first is cheap
 	case turns <- struct{}{}:
 	default:
 		select {
@@ -71,8 +71,7 @@ func (p *prediction) endTurn() {
 	}
 }
 
-// full reports whether a list of n has reached the limit. It asks for GOMAXPROCS, which takes a lock, only where that
-// matters.
+// full reports whether a list of n has reached the limit. GOMAXPROCS takes a lock, so it is called only if it matters.
 func full(n int) bool { return n >= leastPredictions && n >= predictionLimit() }
 
 // newPrediction begins a call; finish ends it.
@@ -90,7 +89,7 @@ func (m *Model) newPrediction() *prediction {
 	return p
 }
 
-// finish lets go of all that belongs to the caller.
+// finish drops all references to what belongs to the caller.
 func (m *Model) finish(p *prediction) {
 	p.putBinder()
 	p.endTurn()
@@ -108,13 +107,13 @@ func (m *Model) finish(p *prediction) {
 	}
 }
 
-// failed is err as a public function returns it.
+// failed returns err as a public function reports it.
 func (p *prediction) failed(ctx context.Context, what string, err error) error {
 	return prefixed(what, interrupted(ctx, err))
 }
 
-// direct returns the prediction of examples in memory, which are read where they are; nil for everything that needs
-// more: a dataset, options other than BatchSize, layers that work on the host, or arguments that are wrong.
+// direct returns the prediction for examples in memory, which are read in place. It returns nil for everything that
+// needs more: a dataset, options other than BatchSize, layers that run on the host, or wrong arguments.
 func (m *Model) direct(ctx context.Context, ds data.Dataset, options []PredictOption) *prediction {
 	a, ok := ds.(*data.ArraySource)
 	if !ok || a == nil || a.Err() != nil || ctx == nil || a.TextType() != "" || m.stage() != nil {
@@ -145,7 +144,7 @@ func (p *prediction) run(ctx context.Context) error {
 		return err
 	}
 	n := p.parts.rows()
-	if n == 0 { // a result without rows, of the right shape
+	if n == 0 { // a result without rows, but of the right shape
 		return p.compute(ctx, 0, 0)
 	}
 	for from := 0; from < n; from += p.size {
@@ -160,7 +159,7 @@ func (p *prediction) run(ctx context.Context) error {
 	return nil
 }
 
-// look finds the first NaN of all examples, and the batch in which it will be.
+// look finds the first NaN of all examples, and the batch that it will be in.
 func (p *prediction) look() error {
 	for i := range p.parts.x {
 		a := p.parts.x[i]
@@ -225,7 +224,7 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 	return p.m.predictOn(ctx, inst, func() error { return p.collect(inst, n) })
 }
 
-// load makes examples the inputs of an instance: a whole batch of a dataset may have been staged.
+// load makes examples the inputs of an instance; a whole batch of a dataset may already be staged.
 func (p *prediction) load(from, n int) (*distribute.Instance, error) {
 	if p.parts.ahead != nil && from == 0 && n == p.parts.rows() {
 		return p.binder.load(&p.parts)
@@ -233,7 +232,7 @@ func (p *prediction) load(from, n int) (*distribute.Instance, error) {
 	return p.binder.loadRows(&p.parts, from, n)
 }
 
-// takeBinder makes p.binder one that has an instance for n examples, if there is one that no other call uses.
+// takeBinder sets p.binder to one that has an instance for n examples, if there is one that no other call uses.
 func (p *prediction) takeBinder(n int) error {
 	if p.binder != nil && p.binder.fits(&p.parts, n) {
 		return nil
@@ -268,7 +267,7 @@ func (m *Model) idleBinder(p *parts, n int) *binder {
 	return nil
 }
 
-// putBinder leaves the binder to the next call. If there are many, the one that was used the longest time ago goes.
+// putBinder leaves the binder to the next call. If there are too many, the least recently used one is dropped.
 func (p *prediction) putBinder() {
 	f := p.binder
 	p.binder = nil
@@ -276,7 +275,7 @@ func (p *prediction) putBinder() {
 		return
 	}
 	f.forget()
-	f.planned, f.staging = false, nil // for the next one's data
+	f.planned, f.staging = false, nil // for the data of the next call
 	m := p.m
 	m.mu.Lock()
 	list := &m.predictions.binders
@@ -328,7 +327,7 @@ func (p *prediction) all() ([]data.Array, error) {
 	return out, nil
 }
 
-// outputs is how many results there are to be, which are made unless the caller has given some.
+// outputs returns the number of results, which are allocated unless the caller has given arrays.
 func (p *prediction) outputs() int {
 	outputs := len(p.m.outputTypes)
 	if len(p.results) == 0 {
@@ -339,7 +338,7 @@ func (p *prediction) outputs() int {
 	return outputs
 }
 
-// collect appends what the replicas computed for n examples, in order.
+// collect appends the results of the replicas for n examples, in order.
 func (p *prediction) collect(inst *distribute.Instance, n int) error {
 	outputs := p.outputs()
 	if len(p.results) != outputs {

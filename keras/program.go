@@ -8,10 +8,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// InferenceProgram returns what a built model computes for a batch of the given size (0: any) when it predicts, before
-// any backend processes it: for printing, drawing and counting. Its inputs are those of the model, then its variables
-// by their paths; a node's Scope is the path of the layer that made it. Open axes are sizes of package kernels/ir/dim:
-// "batch", "axis_1" and so on.
+// InferenceProgram returns the program of a built model's prediction for the given batch size (0: any), before any
+// backend processes it: for printing, drawing and counting. Its inputs are those of the model, followed by its
+// variables, named by their paths. A node's Scope is the path of the layer that made it. Open axes are sizes of package
+// kernels/ir/dim: "batch", "axis_1" and so on.
 func (m *Model) InferenceProgram(batch int) (*ir.Program, error) {
 	if batch < 0 {
 		return nil, fmt.Errorf("keras: InferenceProgram: a batch of %d; expected a number of examples, or 0 for any", batch)

@@ -5,32 +5,32 @@ import (
 	"io"
 )
 
-// progress is how far a run has come: with the weights and the count of steps, all that it needs to go on.
+// progress is the position of a run. With the weights and the step count, it is all that is needed to resume.
 type progress struct {
-	Epoch int // the epoch under way, or the next one
-	Done  int // batches of it that were trained on
-	// The pass over the data: with StepsPerEpoch it may have begun in an earlier epoch. HasPass is false in backups
-	// that do not say.
+	Epoch int // the current epoch, or the next one
+	Done  int // number of its batches that were trained on
+	// The pass over the data, which with StepsPerEpoch may have begun in an earlier epoch. HasPass is false for backups
+	// that do not store it.
 	PassEpoch, PassDone int
 	HasPass             bool
 	Measured            bool // the metrics of the epoch so far are known too
 }
 
-// reached notes where the run is after a step or epoch.
+// reached records the position after a step or epoch.
 func (t *trainer) reached(epoch, done int) {
 	pass, taken := t.source.position()
 	t.now.at = progress{Epoch: epoch, Done: done, PassEpoch: pass, PassDone: taken, HasPass: true, Measured: true}
 }
 
-// moveOn goes to the place that a callback restored or that other workers are at. The data stand at the first batch to
-// train on then.
+// moveOn goes to the position that a callback restored or that other workers are at. The next batch read is then the
+// first to train on.
 func (t *trainer) moveOn(ctx context.Context) error {
 	p := t.now.resume
 	if p == nil {
 		return nil
 	}
 	t.now.at = *p
-	if t.first != nil && p.Epoch == t.c.initialEpoch && p.Done == 0 && !p.HasPass { // the data stand there
+	if t.first != nil && p.Epoch == t.c.initialEpoch && p.Done == 0 && !p.HasPass { // the data are there already
 		return nil
 	}
 	t.c.initialEpoch, t.first, t.skipped, t.measured = p.Epoch, nil, 0, false
@@ -54,7 +54,7 @@ func (t *trainer) moveOn(ctx context.Context) error {
 	return t.skip(ctx, p.Epoch, p.Done)
 }
 
-// skip leaves out the first batches of an epoch; where nothing is left of it, it goes to the next.
+// skip skips the first batches of an epoch. If nothing of it remains, it goes to the next epoch.
 func (t *trainer) skip(ctx context.Context, epoch, batches int) error {
 	limit := t.source.steps()
 	for t.skipped = 0; t.skipped <= batches && (limit < 0 || t.skipped < limit); t.skipped++ {

@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// Quantize converts the weights of all layers that can be quantized to fewer bits: Dense, EinsumDense, Embedding and
+// Quantize converts the weights of all layers that support it to fewer bits: Dense, EinsumDense, Embedding and
 // ReversibleEmbedding, including those inside other layers and models. how is "int8", "int4" or a configuration of
-// package quantizers; filters that return false exclude layers. Quantized weights are not trained; biases and LoRA are.
-// A compiled model must be compiled again before training.
+// package quantizers. A layer is excluded if a filter returns false. Quantized weights are not trained; biases and LoRA
+// are. A compiled model must be compiled again before training.
 //
-// It is an error if the model is not built or is being trained, if no layer can be quantized, or if one is already
-// quantized; then nothing is changed.
+// It is an error if the model is not built or is being trained, if no layer can be quantized, or if a layer is already
+// quantized. Nothing is changed then.
 func (m *Model) Quantize(how any, filters ...func(l layers.Layer) bool) error {
 	return prefixed("Quantize", m.quantize(how, filters))
 }

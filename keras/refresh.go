@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// refresh lets go of the programs that were made before layers changed, by EnableLora or Quantize. Model.mu is held.
-// While nothing changes in the whole process it is one comparison.
+// refresh discards the programs that were made before layers changed, by EnableLora or Quantize for example. Model.mu
+// is held. As long as nothing changes in the whole process, it costs one comparison.
 func (m *Model) refresh() {
 	now := layers.Revision()
 	if now == m.revision {
@@ -27,8 +27,8 @@ func (m *Model) refresh() {
 	}
 }
 
-// refreshSteps is refresh before training begins. Where a step uses the weights of another model, the layers that have
-// changed may be those. Model.mu is held.
+// refreshSteps is refresh before training begins. If a step uses the weights of another model, the changed layers may
+// belong to that. Model.mu is held.
 func (m *Model) refreshSteps() {
 	m.refresh()
 	now := layers.Revision()
@@ -40,14 +40,14 @@ func (m *Model) refreshSteps() {
 	}
 }
 
-// forget lets go of the programs.
+// forget discards the programs.
 func (c *compiled) forget() {
 	c.close()
 	c.train, c.test, c.ready = nil, nil, false
 	c.trainResults, c.testResults = resultFunctions{}, resultFunctions{}
 }
 
-// errStale is the mistake of training with an optimizer that was made for other weights.
+// errStale is the error for training with an optimizer that was made for other weights.
 func (m *Model) errStale() error {
 	return fmt.Errorf("the weights that are to be trained are others since the optimizer was made, by EnableLora or Quantize on a layer of model %q; call Compile again", m.Name())
 }

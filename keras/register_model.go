@@ -11,11 +11,11 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// models are the types of models that users have registered.
+// models are the model types that users have registered.
 var models = config.NewRegistry[any]("keras")
 
-// RegisterModel makes a type of [NewModel] known, so that [Model.Save] writes models of it and [LoadModel] makes them
-// again. It is called from init, and panics where T is no struct, has no method Call, or the name is taken:
+// RegisterModel registers a type for [NewModel], so that [Model.Save] can write its models and [LoadModel] can read
+// them. Call it from init. It panics if T is not a struct, has no method Call, or if the name is taken:
 //
 //	type Autoencoder struct {
 //		Units   int          `keras:"units"`
@@ -30,9 +30,9 @@ var models = config.NewRegistry[any]("keras")
 //
 //	func init() { keras.RegisterModel[Autoencoder]() }
 //
-// A file holds the fields with a tag, which are Keras's get_config; a reader makes a new value, sets these and calls
-// Assemble, if the type is an [Assembler]. Layers may be fields with a tag too, such as `keras:"inner_layer"`. The name
-// in files is "Custom>Autoencoder", or with another package in place of Custom where one is given, as in
+// A file stores the fields that have a tag, as Keras's get_config does. A reader creates a new value, sets these
+// fields, and calls Assemble if the type is an [Assembler]. Fields with layers may have a tag too, such as
+// `keras:"inner_layer"`. The name in files is "Custom>Autoencoder". A given packageName replaces Custom, as in
 // @keras.saving.register_keras_serializable(package="my_package").
 func RegisterModel[T any](packageName ...string) {
 	t := reflect.TypeFor[T]()
@@ -49,13 +49,13 @@ func RegisterModel[T any](packageName ...string) {
 	})
 }
 
-// everyModel are the keys of what files say of every model.
+// everyModel are the keys that files have for every model.
 var everyModel = []string{"name", "trainable", "dtype"}
 
-// registeredModel makes a model of a new value of a registered type.
+// registeredModel creates a model from a new value of a registered type.
 func registeredModel(value any, configuration json.RawMessage, options []Option) (*Model, error) {
 	var ignored []string
-	for _, key := range everyModel { // which are no business of the user's type
+	for _, key := range everyModel { // which do not concern the user's type
 		if !config.HasKey(value, key) {
 			ignored = append(ignored, key)
 		}
@@ -82,14 +82,14 @@ func registeredModel(value any, configuration json.RawMessage, options []Option)
 	return m, err
 }
 
-// builtFor are the inputs for which a document says that a model of a user's type was built.
+// builtFor describes the inputs for which a model of a user's type was built, according to a document.
 type builtFor struct {
-	Shape  json.RawMessage `json:"input_shape"`  // of the input, or a list of those of several
+	Shape  json.RawMessage `json:"input_shape"`  // of the input, or a list for several inputs
 	DTypes []string        `json:"input_dtypes"` // Keras has no such key
 	Named  json.RawMessage `json:"shapes_dict"`  // of the arguments of a Python method
 }
 
-// types are nil where the document does not say them.
+// types returns the types of the inputs, or nil if the document does not have them.
 func (b builtFor) types() ([]ir.Type, error) {
 	if len(b.Shape) == 0 || string(b.Shape) == "null" {
 		if len(b.Named) > 0 {
@@ -130,8 +130,8 @@ func (b builtFor) types() ([]ir.Type, error) {
 	return types, nil
 }
 
-// registered makes the model of a document whose type a user has registered, with its weights where the document says
-// for which inputs; ok is false for others.
+// registered creates the model of a document whose type a user has registered, with its weights if the document says
+// for which inputs. ok is false for other documents.
 func (d modelDocument) registered(options []Option) (m *Model, ok bool, err error) {
 	if !strings.Contains(d.RegisteredName, ">") {
 		return nil, false, nil
@@ -149,7 +149,7 @@ func (d modelDocument) registered(options []Option) (m *Model, ok bool, err erro
 	return m, true, nil
 }
 
-// buildFor makes the weights of a model of a user's type for the inputs that a document names.
+// buildFor creates the weights of a model of a user's type for the inputs that a document describes.
 func (m *Model) buildFor(raw json.RawMessage) error {
 	built, err := parseBuilt(raw)
 	if err != nil {
@@ -165,7 +165,7 @@ func (m *Model) buildFor(raw json.RawMessage) error {
 	if len(layers.Weights(m)) == 0 {
 		return nil
 	}
-	m.mu.Lock() // of models that were only ever trained, by a step of their own, the parts know their inputs
+	m.mu.Lock() // if a model was only ever trained, by its own step, its parts know their inputs
 	defer m.mu.Unlock()
 	return m.assignStorage(m.strategy)
 }
@@ -179,13 +179,13 @@ func parseBuilt(raw json.RawMessage) (built builtFor, err error) {
 	return built, err
 }
 
-// buildInside is buildFor for a model inside another, which has its weights where the whole calls it.
+// buildInside is buildFor for a nested model, whose weights exist if the outer model calls it.
 func (m *Model) buildInside(raw json.RawMessage) error {
 	if m.inputTypes != nil {
 		return nil
 	}
 	built, err := parseBuilt(raw)
-	if err != nil || len(layers.Weights(m)) > 0 && len(built.DTypes) == 0 { // Keras says no types, with which it could fail
+	if err != nil || len(layers.Weights(m)) > 0 && len(built.DTypes) == 0 { // Keras gives no types, so a build could fail for wrong ones
 		return err
 	}
 	types, err := built.types()
@@ -195,7 +195,7 @@ func (m *Model) buildInside(raw json.RawMessage) error {
 	return err
 }
 
-// object describes a model of a type that is registered.
+// object describes a model of a registered type.
 func (s *subclass) object(m *Model, policy string) (map[string]any, error) {
 	if config.RegisteredName(s.value) == "" {
 		return nil, fmt.Errorf("model %q is %s, a Go type of yours, and no file could say how to make it again; register it, as in func init() { keras.RegisterModel[%s]() }, or write its weights with SaveWeights", m.Name(), config.A(s.name), s.name)

@@ -9,18 +9,18 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// RematScope says which layers are computed again for the gradient, in the field Remat of a [CompileConfig]; see
+// RematScope says which layers are computed again for the gradient, as the field Remat of a [CompileConfig]; see
 // [ops.RematScope].
 type RematScope = ops.RematScope
 
-// checkRemat refuses modes that there are not, and names of layers that a model with declared inputs does not have.
+// checkRemat refuses unknown modes, and names of layers that a model with declared inputs does not have.
 func (m *Model) checkRemat(s *RematScope) error {
 	if err := s.Check(); err != nil || s == nil || m.Inputs() == nil {
 		return err
 	}
 	var names []string
 	layers.Walk(m, func(l layers.Layer) {
-		if l != layers.Layer(m) { // of which nothing would be kept, and all of it at once when its gradient is computed
+		if l != layers.Layer(m) { // the model itself would keep nothing, and need everything at once when its gradient is computed
 			names = append(names, layers.Name(l))
 		}
 	})

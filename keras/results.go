@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// resultReader works the results of metrics out of their state, combined over the replicas.
+// resultReader computes the results of metrics from their state, combined over the replicas.
 type resultReader struct {
 	m         *Model
 	functions resultFunctions
@@ -21,10 +21,10 @@ type resultReader struct {
 	raw       []byte // of one result
 }
 
-// resultFunctions work out results: over all processes, and over this one alone.
+// resultFunctions compute results: over all processes, and over this one alone.
 type resultFunctions struct{ all, own *distribute.Function }
 
-// resultsOf makes the functions for a list that is known by the time they are first run.
+// resultsOf makes the functions for a list that is known when they first run.
 func (m *Model) resultsOf(list func() []*namedMetric) resultFunctions {
 	results := func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
 		var out []*ops.Tensor
@@ -40,7 +40,7 @@ func (m *Model) resultsOf(list func() []*namedMetric) resultFunctions {
 	return resultFunctions{f, distribute.NewProcessFunction(m.strategy, "results", results)}
 }
 
-// newResultReader reads what training steps report, or test steps.
+// newResultReader reads the metrics of training steps or of test steps.
 func newResultReader(m *Model, training bool) *resultReader {
 	n := len(m.strategy.Devices())
 	r := &resultReader{m: m, functions: m.compiled.testResults, types: make([][]ir.Type, n), sizes: make([]int, n)}
@@ -53,14 +53,14 @@ func newResultReader(m *Model, training bool) *resultReader {
 	return r
 }
 
-// logs returns the results, computed when they are first read. That must be before the next step: later they are no
-// more to be had. Under a strategy over several processes all must look.
+// logs returns the results, which are computed when first read. They must be read before the next step; later they are
+// lost. Under a strategy over several processes, all processes must read them.
 func (r *resultReader) logs(prefix string) *callbacks.Logs {
 	return r.logsOf(r.functions.all, prefix)
 }
 
-// batchLogs is logs for the hooks of a batch, at which callbacks may look on one worker and not on another: over
-// several processes it is the results of the examples of this one.
+// batchLogs is logs for the hooks of a batch, in which callbacks may read logs on one worker and not on another. With
+// several processes they are therefore the results for this process's examples.
 func (r *resultReader) batchLogs() *callbacks.Logs {
 	return r.logsOf(r.functions.own, "")
 }
@@ -93,7 +93,7 @@ func (r *resultReader) read(f *distribute.Function, prefix string, l *callbacks.
 	return nil
 }
 
-// scores is the first number of each result, by name.
+// scores returns the first number of each result, by name.
 func (r *resultReader) scores() (map[string]float64, error) {
 	f := r.functions.all
 	inst, err := r.compute(f)
@@ -114,7 +114,7 @@ func (r *resultReader) scores() (map[string]float64, error) {
 	return scores, nil
 }
 
-// compute works the results out. The caller releases the instance that has them.
+// compute computes the results. The caller releases the instance that has them.
 func (r *resultReader) compute(f *distribute.Function) (*distribute.Instance, error) {
 	if err := r.m.settle(); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (r *resultReader) compute(f *distribute.Function) (*distribute.Instance, er
 	return inst, nil
 }
 
-// result is the i-th of them, until the next is asked for.
+// result returns the i-th result, valid until the next call.
 func (r *resultReader) result(inst *distribute.Instance, i int) (kernels.Array, error) {
 	b := inst.Output(0, i)
 	t := b.Type()

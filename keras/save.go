@@ -12,17 +12,16 @@ import (
 )
 
 // Save writes the whole model to a .keras file that Keras can open: the configuration, all weights, the compile
-// configuration, and the optimizer's variables. With [AsFolder] the path is that of a folder, which must not end in
-// .keras.
+// configuration, and the optimizer's variables. With [AsFolder], path is a folder, whose name must not end in .keras.
 //
-// Before anything is written, the configuration is read back as LoadModel would read it, and an error says what would
-// be refused or different: a type that is not registered, a field without a keras tag, a layer whose fields were
-// changed after it was built.
+// Before anything is written, the configuration is read back as by LoadModel. An error lists what would be refused or
+// come out different: a type that is not registered, a field without a keras tag, a layer whose fields were changed
+// after it was built.
 //
 // The file is written under a temporary name and renamed, so a crash leaves the previous file. The user-defined type of
 // a model created by NewModel must be registered; see [RegisterModel]. SaveWeights writes the weights of any model.
-// With several workers only the chief writes, and none waits for another: all or some of them may call it. All must
-// where the optimizer's state is sharded, and under a distribution over the hosts of a TPU.
+// With several workers only the chief writes and none waits for another, so all or only some may call it. All must call
+// it if the optimizer's state is sharded, and under a distribution over the hosts of a TPU.
 func (m *Model) Save(path string, options ...SaveOption) error {
 	var c fileConfig
 	for _, o := range options {
@@ -53,7 +52,7 @@ func (m *Model) save(path string, c *fileConfig) error {
 		return err
 	}
 	if !m.WritesFiles() {
-		if m.readingMeets() { // what the chief writes lies on all workers
+		if m.readingMeets() { // what the chief writes is divided over all workers
 			_, err := contents.WriteTo(io.Discard)
 			return err
 		}
@@ -68,7 +67,7 @@ func (m *Model) save(path string, c *fileConfig) error {
 		})
 	}
 	if err != nil && m.readingMeets() {
-		m.failTogether(err) // the others wait to hand over their pieces
+		m.failTogether(err) // the others wait to send their parts
 	}
 	return err
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// checkReadable reads a document in the way of LoadModel and compares what comes out with the model, so that no file is
-// written that cannot be read or that means something else. What has been found good is not read again.
+// checkReadable reads a document as LoadModel would and compares the result with the model, so that no file is written
+// that cannot be read or that means something else. A document that was found good is not read again.
 func (m *Model) checkReadable(document []byte, objects []saving.Object) error {
 	sum := sha256.Sum256(document)
 	if m.readable == sum {
@@ -37,7 +37,7 @@ func (m *Model) checkReadable(document []byte, objects []saving.Object) error {
 	return nil
 }
 
-// checkRegistered finds layers of types that no reader knows.
+// checkRegistered finds layers whose types no reader knows.
 func checkRegistered(objects []saving.Object) error {
 	for _, o := range objects {
 		switch o.Layer.(type) {
@@ -52,8 +52,8 @@ func checkRegistered(objects []saving.Object) error {
 	return nil
 }
 
-// untaggedMembers says which layers of users hold layers in fields that are no part of the configuration: unless Build
-// makes these, a reader finds nil there.
+// untaggedMembers names the user-defined layers that hold layers in fields outside their configuration: unless Build
+// creates these, a reader finds nil there.
 func untaggedMembers(objects []saving.Object) string {
 	for _, o := range objects {
 		value, made := any(o.Layer), "Build"
@@ -74,7 +74,7 @@ func untaggedMembers(objects []saving.Object) string {
 	return ""
 }
 
-// holdsLayer reports whether a field, which need not be exported, is a layer or a list or map of some.
+// holdsLayer reports whether a field, exported or not, is a layer or a list or map of layers.
 func holdsLayer(v reflect.Value) bool {
 	t, layer := v.Type(), reflect.TypeFor[layers.Layer]()
 	switch v.Kind() {
@@ -86,8 +86,8 @@ func holdsLayer(v reflect.Value) bool {
 	return false
 }
 
-// memberOfModel reports whether the layer of an object is listed by a model and so described in the document; layers
-// inside other layers are made by those.
+// memberOfModel reports whether a model lists the object's layer, so that the document describes it. Layers inside
+// other layers are created by those.
 func memberOfModel(o saving.Object, objects []saving.Object) bool {
 	for _, other := range objects {
 		if m, ok := other.Layer.(*Model); ok && !m.isSubclass() {
@@ -101,7 +101,7 @@ func memberOfModel(o saving.Object, objects []saving.Object) bool {
 	return false
 }
 
-// sameObjects compares what is to be written with what a model read from the document asks for.
+// sameObjects compares what is to be written with what a model read from the document expects.
 func sameObjects(written, read []saving.Object) error {
 	byPath := map[string]saving.Object{}
 	for _, o := range read {
@@ -136,8 +136,8 @@ func counted(o saving.Object, found bool) string {
 	return fmt.Sprintf("%s with %d", config.A(layers.ClassName(o.Layer)), len(o.Variables))
 }
 
-// sameLayer compares the configuration of two layers, and of those from elsewhere also the exported fields that are
-// none.
+// sameLayer compares the configurations of two layers. For layers of other packages it also compares exported fields
+// outside the configuration.
 func sameLayer(o, read saving.Object) error {
 	switch l := o.Layer.(type) {
 	case *Model:
@@ -165,7 +165,7 @@ func sameLayer(o, read saving.Object) error {
 	return sameFields(title(o), o.Layer, read.Layer)
 }
 
-// sameFields compares the exported fields that are no configuration.
+// sameFields compares the exported fields that are not part of the configuration.
 func sameFields(title string, written, read any) error {
 	a, b := reflect.Indirect(reflect.ValueOf(written)), reflect.Indirect(reflect.ValueOf(read))
 	if a.Kind() != reflect.Struct || a.Type() != b.Type() {
@@ -184,7 +184,7 @@ func sameFields(title string, written, read any) error {
 	return nil
 }
 
-// sameField compares fields; layers in them are compared as objects, and functions by whether there is one.
+// sameField compares fields. Layers in them are compared as objects, and functions only by whether they are nil.
 func sameField(a, b reflect.Value) bool {
 	if len(layers.LayersIn(a)) > 0 || a.Type().Implements(reflect.TypeFor[layers.Layer]()) {
 		return true
@@ -206,13 +206,13 @@ func sameField(a, b reflect.Value) bool {
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
-// layerConfig is the configuration of a layer as a file holds it.
+// layerConfig returns the configuration of a layer as stored in a file.
 func layerConfig(l layers.Layer) (any, error) {
 	o, err := layers.ToObject(l)
 	if err != nil {
 		return nil, err
 	}
-	if err := finishDocument(o, false); err != nil { // a reader makes them of what is written of the model
+	if err := finishDocument(o, false); err != nil { // a reader makes these from the model's configuration
 		return nil, err
 	}
 	text, err := config.Marshal(o)
@@ -224,10 +224,10 @@ func layerConfig(l layers.Layer) (any, error) {
 	return v, err
 }
 
-// inherited are keys of layers inside layers which a model fills in, or which weights do not depend on.
+// inherited are keys of wrapped layers that a model fills in, or that weights do not depend on.
 var inherited = []string{"name", "dtype", "trainable", "build_config"}
 
-// difference returns the path of the first difference between two configurations, "" for none.
+// difference returns the path of the first difference between two configurations, or "".
 func difference(a, b any, path string) string {
 	x, isMap := a.(map[string]any)
 	y, both := b.(map[string]any)

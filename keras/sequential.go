@@ -10,22 +10,23 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// sequential is a stack of layers, each fed by the one before.
+// sequential is a stack of layers, each fed with the result of the previous one.
 type sequential struct {
 	stack []layers.Layer
 	input *layers.KerasTensor
-	built *layers.KerasTensor // where input is nil: what the layers were built for
+	built *layers.KerasTensor // if input is nil: the input that the layers were built for
 	name  string
-	names []string // of a declared input; nil: any name will do
+	names []string // of a declared input; nil: any name is accepted
 	host  *hostStage
-	first int          // layer of the program: those before it run on the host
-	inner *layers.Node // the call of that layer where it is a model that begins on the host; nil elsewhere
-	dtype string       // policy that the document names which the model was read from; layers have their own
-	graph stackGraph   // the symbolic results of the layers, once somebody asked for them
+	first int          // first layer of the program; those before it run on the host
+	inner *layers.Node // the call of that layer if it is a model that begins on the host; otherwise nil
+	dtype string       // the policy in the document that the model was read from; its layers have their own
+	graph stackGraph   // the symbolic results of the layers, created on first use
 }
 
 // NewSequential returns a model that is a stack of layers. Without InputShape the weights are created when the first
-// batch (or Build) tells the shape. Two models of equal layers begin with equal weights unless each has its own [Seed].
+// batch, or Build, determines the shape. Two models of equal layers begin with equal weights unless each has its own
+// [Seed].
 func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
 	s := &sequential{stack: append([]layers.Layer{}, stack...)}
@@ -52,7 +53,7 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	s.name = m.Name()
 	if s.input != nil {
 		s.names = []string{s.input.Name()}
-		if c.policy != "" { // models inside were built under the default policy
+		if c.policy != "" { // nested models were built under the default policy
 			resetUnplaced(s.stack)
 		}
 		if err := m.build(typesOf(m.fed())); err != nil {
@@ -122,8 +123,9 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	return inputs
 }
 
-// anyOfRank stands for the inputs of a model that is built for x and was not told a shape: they need as many axes, as
-// in Keras. Without that, numbers could pass for the features of one example that are one of many examples each.
+// anyOfRank describes the inputs of a model that is built for x without a declared shape: they must have the same
+// number of axes, as in Keras. Otherwise the features of one example could be mistaken for many examples with one
+// number each.
 func anyOfRank(x *ops.Tensor) *layers.KerasTensor {
 	shape := make([]int, x.Rank())
 	for i := range shape {
@@ -132,7 +134,7 @@ func anyOfRank(x *ops.Tensor) *layers.KerasTensor {
 	if n := len(shape); n > 0 && x.Dim(-1) == 1 {
 		shape[n-1] = 1 // may be left out
 	}
-	return layers.NewInput("input_layer", ir.Float32, shape...) // what is given keeps its own type
+	return layers.NewInput("input_layer", ir.Float32, shape...) // the input keeps its own type
 }
 
 func (s *sequential) members() []layers.Layer { return s.stack }
@@ -183,7 +185,7 @@ func (m *Model) Pop() (layers.Layer, error) {
 	return top, prefixed("Pop", m.change(slices.Clone(s.stack[:len(s.stack)-1])))
 }
 
-// change gives a Sequential model another stack, or leaves it as it is where that does not fit.
+// change gives a Sequential model another stack, or leaves it unchanged if that does not fit.
 func (m *Model) change(stack []layers.Layer) error {
 	if !m.training.TryLock() {
 		return fmt.Errorf("model %q is training or evaluating; wait for it to end", m.Name())
@@ -203,7 +205,7 @@ func (m *Model) change(stack []layers.Layer) error {
 	return err
 }
 
-// changed brings the model in line with a changed stack.
+// changed updates the model after its stack has changed.
 func (m *Model) changed() error {
 	if err := m.adopt(); err != nil {
 		return err

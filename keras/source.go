@@ -10,23 +10,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu"
 )
 
-// source hands out the batches of a run, one epoch after the other.
+// source yields the batches of a run, one epoch after the other.
 type source interface {
 	// begin starts the epoch. With a fixed number of steps an epoch continues where the last one ended, until the data
-	// are used up; then they are restarted.
+	// are used up; then they start over.
 	begin(ctx context.Context, epoch int) error
 	// next returns a batch, valid until the call after the next; io.EOF at the end of the data.
 	next() (*data.Batch, error)
-	// steps is the number of batches of an epoch, -1 while unknown.
+	// steps returns the number of batches of an epoch, or -1 while unknown.
 	steps() int
-	// position says which epoch the current pass over the data was begun for, and how many batches of it were taken.
+	// position returns the epoch for which the current pass over the data was begun, and how many of its batches were
+	// taken.
 	position() (epoch, batches int)
 	// restore goes to such a position.
 	restore(ctx context.Context, epoch, batches int) error
 	close()
 }
 
-// newSource opens data for a run: in memory with the given batch size, or a dataset that brings batches.
+// newSource opens data for a run: data in memory with the given batch size, or a dataset that yields batches.
 func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64) (source, error) {
 	arrays, inMemory := ds.(*data.ArraySource)
 	if !inMemory {
@@ -80,7 +81,7 @@ type loaderSource struct {
 	loader    *data.Loader
 	arrays    *data.ArraySource
 	batchSize int
-	limit     int // steps of an epoch asked for, or 0
+	limit     int // requested steps of an epoch, or 0
 	known     int
 
 	ahead ahead
@@ -136,7 +137,7 @@ func (s *loaderSource) close() {
 	}
 }
 
-// datasetSource reads a dataset; the number of its batches may become known only at the end of the first pass.
+// datasetSource reads a dataset. The number of its batches may be known only at the end of the first pass.
 type datasetSource struct {
 	ds    data.Dataset
 	limit int
@@ -148,10 +149,10 @@ type datasetSource struct {
 	pull    func() (*data.Batch, error, bool)
 	stop    func()
 	current data.Batch
-	ahead   *ahead  // nil: batches are made when they are asked for
-	feeder  *feeder // of the pass, where there is ahead
+	ahead   *ahead  // nil: batches are made on demand
+	feeder  *feeder // of the pass, if ahead is set
 	count   int     // batches of the pass
-	resumed bool    // the pass began in an earlier epoch, and this one has asked for nothing yet
+	resumed bool    // the pass began in an earlier epoch, and this epoch has not read from it yet
 }
 
 func (s *datasetSource) begin(ctx context.Context, epoch int) error {
@@ -207,7 +208,7 @@ func (s *datasetSource) restore(ctx context.Context, epoch, batches int) error {
 
 func (s *datasetSource) next() (*data.Batch, error) {
 	batch, err, ok := s.pull()
-	if !ok && s.resumed { // the data ended with the last epoch, which nobody could know
+	if !ok && s.resumed { // the data ended with the previous epoch, which could not be known
 		s.open()
 		batch, err, ok = s.pull()
 	}
@@ -240,14 +241,14 @@ func (s *datasetSource) close() {
 	}
 }
 
-// looksForNaN has batches looked at before they are needed, where that is possible.
+// looksForNaN makes batches be checked ahead of their use, if that is possible.
 func looksForNaN(src source, look bool) {
 	if a := aheadOf(src); a != nil && a.look.Load() != look {
 		a.look.Store(look)
 	}
 }
 
-// aheadOf returns what prepares the batches of a source; nil where nobody does.
+// aheadOf returns what prepares the batches of a source, or nil.
 func aheadOf(src source) *ahead {
 	switch s := src.(type) {
 	case *loaderSource:
@@ -258,8 +259,8 @@ func aheadOf(src source) *ahead {
 	return nil
 }
 
-// hasOwnMemory reports whether devices of the model compute in memory that the host does not share, so that batches can
-// be made and sent while they are at work.
+// hasOwnMemory reports whether devices of the model have memory that the host does not share, so that batches can be
+// made and sent while they compute.
 func (m *Model) hasOwnMemory() bool {
 	for _, d := range m.strategy.Devices() {
 		if d.Kind != cpu.Kind {

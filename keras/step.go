@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// functions makes the traced functions of training for batches with the given numbers of inputs and targets.
+// functions creates the traced functions for batches with the given numbers of inputs and targets.
 func (m *Model) functions(inputs, targets int) {
 	c := m.compiled
 	c.inputs, c.targets, c.filling = inputs, targets, filling{}
@@ -33,7 +33,7 @@ func (m *Model) functions(inputs, targets int) {
 	}
 }
 
-// testFunction makes the function of the test step, for batches of so many arrays.
+// testFunction creates the function of the test step, for batches with the given numbers of arrays.
 func (m *Model) testFunction(inputs, targets int) {
 	c := m.compiled
 	c.testInputs, c.testTargets = inputs, targets
@@ -48,8 +48,8 @@ func (m *Model) testFunction(inputs, targets int) {
 	})
 }
 
-// otherTest makes the function of a user-defined test step anew, for batches of other arrays than those of the training
-// step, which keeps its own.
+// otherTest recreates the function of a user-defined test step, for batches with other arrays than those of the
+// training step, which keeps its function.
 func (m *Model) otherTest(p *parts) {
 	c := m.compiled
 	c.closeBatches()
@@ -76,15 +76,15 @@ func (m *Model) outputs(c *layers.Context, x []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// checkOwn fails where the trace uses variables that are neither the model's nor among others. The message is about the
-// model and the variable.
+// checkOwn fails if the trace uses variables that are neither the model's nor among others. The message's arguments are
+// the model and the variable.
 func (m *Model) checkOwn(r *distribute.Replica, others distribute.Variables, message string) {
 	own := map[*distribute.Variable]bool{}
 	for _, v := range slices.Concat(m.Weights(), others) {
 		own[v] = true
 	}
 	for _, v := range r.Variables() {
-		state := v.Spec().Synchronization == distribute.OnRead // what a layer keeps between batches is no weight
+		state := v.Spec().Synchronization == distribute.OnRead // state that a layer keeps between batches is not a weight
 		if !own[v] && !state {
 			ops.Failf(r.Graph(), message, m.Name(), v.Path())
 		}
@@ -137,10 +137,10 @@ func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops
 	return total
 }
 
-// computeLoss computes this replica's part of the loss and keeps track of it.
+// computeLoss computes this replica's part of the loss and tracks it.
 //
-// The parts of all replicas add up to the loss of the joined batch: losses divide by the global batch size,
-// regularization is split evenly, and what layers added counts by the share of examples.
+// The parts of all replicas add up to the loss of the whole batch: losses divide by the global batch size,
+// regularization is split evenly, and losses that layers added are weighted by the replica's share of the examples.
 func (m *Model) computeLoss(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
 	c := m.compiled
 	float := m.policy.Float()
@@ -163,7 +163,7 @@ func (m *Model) computeLoss(r *distribute.Replica, outputs, y, w []*ops.Tensor) 
 	return total
 }
 
-// updateMetrics shows a batch to the metrics that Compile was given.
+// updateMetrics updates the metrics of Compile with a batch.
 func (c *compiled) updateMetrics(r *distribute.Replica, float ir.DType, outputs, y, w []*ops.Tensor) {
 	for _, metric := range c.metrics {
 		place := c.outputs[metric.output].target
@@ -183,7 +183,7 @@ func (c *compiled) updateMetrics(r *distribute.Replica, float ir.DType, outputs,
 	}
 }
 
-// upcast brings half precision results to the type of losses and metrics.
+// upcast converts half-precision results to the type of losses and metrics.
 func upcast(x *ops.Tensor, float ir.DType) *ops.Tensor {
 	if x.DType().IsFloat() {
 		return ops.Cast(x, float)
@@ -191,7 +191,7 @@ func upcast(x *ops.Tensor, float ir.DType) *ops.Tensor {
 	return x
 }
 
-// weightOf returns the sample weights that belong to targets i: their own, or the one that is meant for all.
+// weightOf returns the sample weights for targets i: their own, or the single array for all.
 func weightOf(w []*ops.Tensor, i int) *ops.Tensor {
 	switch {
 	case i < len(w):
@@ -202,7 +202,7 @@ func weightOf(w []*ops.Tensor, i int) *ops.Tensor {
 	return nil
 }
 
-// penalties returns this replica's share of regularization and of what layers added to the loss.
+// penalties returns this replica's share of regularization and of the losses that layers added.
 func (m *Model) penalties(r *distribute.Replica, float ir.DType) *ops.Tensor {
 	total := ops.Zeros(r, float)
 	for _, v := range m.trainedVariables() {
@@ -224,7 +224,7 @@ func (m *Model) penalties(r *distribute.Replica, float ir.DType) *ops.Tensor {
 	return total
 }
 
-// trackLoss adds a replica's part of a loss to its running mean, which is weighted by the number of examples.
+// trackLoss adds a replica's part of a loss to its running mean, weighted by the number of examples.
 func trackLoss(r *distribute.Replica, tracker interface {
 	Variables() distribute.Variables
 }, part *ops.Tensor) {
@@ -239,8 +239,8 @@ func trackLoss(r *distribute.Replica, tracker interface {
 	r.AssignAdd(vars[1], count)
 }
 
-// applyClassWeights turns class weights into sample weights: the label of each example picks its weight; classes
-// without one have 1.
+// applyClassWeights turns class weights into sample weights: each example gets the weight of its label's class, which
+// is 1 for classes that are not listed.
 func (c *compiled) applyClassWeights(float ir.DType, y, w []*ops.Tensor) []*ops.Tensor {
 	if len(c.classWeight) == 0 {
 		return w

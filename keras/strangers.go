@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// stranger is the call of a layer: which, and in which layer.
+// stranger is a call of a layer: which layer, and inside which layer.
 type stranger struct {
 	layer layers.Layer
 	in    string
 }
 
-// probe is the forward pass of a model whose shapes are worked out. It looks for layers that are called and that the
-// model does not know: their weights would be neither trained nor saved.
+// probe is the forward pass that infers a model's shapes. It looks for layers that are called but unknown to the model:
+// their weights would be neither trained nor saved.
 func (m *Model) probe(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	var calls []stranger
 	c.Watch = func(l any, _, _ []*ops.Tensor) {
@@ -24,7 +24,7 @@ func (m *Model) probe(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	outputs := m.topology.forward(c, inputs)
 	c.Watch = nil
 	own := m.Weights()
-	// Weights that have a place are another model's. Whether they may be used is known once they are.
+	// Weights with storage belong to another model. Whether they may be used is known only when they are used.
 	strange := func(v *distribute.Variable) bool { return v.Strategy() == nil && !slices.Contains(own, v) }
 	var outermost stranger
 	for _, s := range calls {
@@ -44,5 +44,5 @@ func (m *Model) probe(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	return nil
 }
 
-// strangeVariable is about a model and the variable of a layer that it does not know.
+// strangeVariable is the message about a model and a variable of a layer unknown to it.
 const strangeVariable = "model %q uses the variable %s of a layer that is not among its layers; make the layer before the model is made, and hold it in an exported field"

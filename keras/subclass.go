@@ -24,11 +24,11 @@ type subclass struct {
 //	Call(c *layers.Context, x, y *ops.Tensor) (*ops.Tensor, *ops.Tensor)
 //	Call(c *layers.Context, xs ...*ops.Tensor) []*ops.Tensor
 //
-// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be created
-// before, not inside Call.
+// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Create layers
+// beforehand, not inside Call.
 //
-// A type that is an [Assembler] makes its layers when NewModel asks for it, which it does once for a value: a second
-// model of it is an error. Files of such types need [RegisterModel].
+// A type that is an [Assembler] creates its layers when NewModel calls Assemble. That happens once for each value; a
+// second model of the same value is an error. Saving such types requires [RegisterModel].
 //
 // If the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
 func NewModel(value any, options ...Option) (*Model, error) {
@@ -52,7 +52,7 @@ func NewModel(value any, options ...Option) (*Model, error) {
 	return m, err
 }
 
-// modelOf makes the model of a value that has its layers.
+// modelOf makes the model of a value whose layers exist.
 func modelOf(value any, options []Option) (*Model, error) {
 	call, err := callOf(value)
 	if err != nil {
@@ -89,7 +89,7 @@ func modelOf(value any, options []Option) (*Model, error) {
 	return m, nil
 }
 
-// checkAssembly refuses methods that look as if they made layers or weights and that nothing would call.
+// checkAssembly refuses methods that look as if they created layers or weights, but that nothing would call.
 func checkAssembly(value any) error {
 	v := reflect.ValueOf(value)
 	if m := v.MethodByName("Assemble"); m.IsValid() {
@@ -110,8 +110,8 @@ func checkAssembly(value any) error {
 	return fmt.Errorf("keras: NewModel: %T has a method Build, which is that of layers: a model's own weights belong to a layer in one of its exported fields; make a type that embeds layers.Base and has this Build", value)
 }
 
-// callOf returns the method Call. A layer is called as layers are, and a type with a TrainStep can do without the
-// method, as long as it is not called.
+// callOf returns the method Call. A layer is called like any layer. A type with a TrainStep needs no Call as long as
+// nothing calls it.
 func callOf(value any) (func(*layers.Context, []*ops.Tensor) []*ops.Tensor, error) {
 	method := reflect.ValueOf(value).MethodByName("Call")
 	if _, trains := value.(TrainStepper); !method.IsValid() && trains {
@@ -201,7 +201,7 @@ type PanicError struct {
 	Stack  []byte
 }
 
-// Error says what the panic was about; Stack tells where it happened.
+// Error says what the panic was about; Stack says where it happened.
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("%s panicked: %v; see Stack of the wrapped *keras.PanicError for the place", e.Method, e.Value)
 }
@@ -223,8 +223,8 @@ func (s *subclass) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tenso
 	return outputs
 }
 
-// Attributes lists the parts of a model of a user-defined type by the names of its fields; false for other models.
-// Weights files address layers by them.
+// Attributes lists the parts of a model of a user-defined type by the names of its fields. It returns false for other
+// models. Weights files address layers by these names.
 func (m *Model) Attributes() ([]layers.Attribute, bool) {
 	s, ok := m.topology.(*subclass)
 	if !ok {

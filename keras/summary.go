@@ -37,7 +37,7 @@ func SummaryOutput(w io.Writer) SummaryOption {
 	return summaryOption(func(c *summaryConfig) { c.w = w })
 }
 
-// LineLength sets the width of the table; the default is 76, what Keras prints on a terminal 80 characters wide.
+// LineLength sets the width of the table; the default is 76, the width that Keras prints on an 80-column terminal.
 func LineLength(n int) SummaryOption { return summaryOption(func(c *summaryConfig) { c.width = n }) }
 
 // ExpandNested also lists the layers of nested models.
@@ -101,8 +101,8 @@ func (s *summary) print() error {
 	return err
 }
 
-// widths returns the width of each column, with a space on both sides. Keras asks for columns that add up to the line
-// and then lets what padding and lines take be subtracted from all columns alike.
+// widths returns the width of each column, including a space on both sides. Like Keras, it first chooses columns that
+// add up to the line, and then subtracts the space for padding and rules from all columns alike.
 func (s *summary) widths() ([]int, error) {
 	widths := make([]int, len(s.positions))
 	at, total := 0, len(widths)+1
@@ -181,7 +181,7 @@ func (s *summary) add(l layers.Layer, depth int) {
 	}
 }
 
-// table renders the rows: heavy lines around the header, light ones below, as Keras draws them.
+// table renders the rows with heavy rules around the header and light ones below, as Keras draws them.
 func (s *summary) table(widths []int) (string, error) {
 	var b bytes.Buffer
 	perColumn := tw.NewMapper[int, int]()
@@ -194,7 +194,7 @@ func (s *summary) table(widths []int) (string, error) {
 		Padding:      tw.CellPadding{Global: tw.Padding{Left: " ", Right: " "}},
 		ColMaxWidths: tw.CellWidth{PerColumn: perColumn},
 	}
-	twwidth.SetEastAsian(false) // lines and "…" take one column, as for Keras, whatever the language is
+	twwidth.SetEastAsian(false) // rules and "…" take one column, as in Keras, in every language
 	t := tablewriter.NewTable(&b,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Symbols:  tw.NewSymbols(tw.StyleLight),
@@ -236,8 +236,8 @@ func padded(row []string, widths []int, align []tw.Align) []string {
 	return out
 }
 
-// wrap breaks text at spaces into lines of at most width columns of a terminal, of which letters of East Asia take two;
-// a word that is too long is cut with "…".
+// wrap breaks text at spaces into lines of at most width terminal columns; East Asian letters take two. A word that is
+// too long is cut with "…".
 func wrap(text string, width int) []string {
 	lead := len(text) - len(strings.TrimLeft(text, " "))
 	var lines []string
@@ -272,7 +272,7 @@ func cut(line string, width int) string {
 	return kept + strings.Repeat(" ", width-1-twwidth.Width(kept)) + "…"
 }
 
-// heavyHeader redraws the header of a light table, and what is below it.
+// heavyHeader redraws a light table with heavy rules around its header.
 func heavyHeader(table string) string {
 	lines := strings.Split(table, "\n")
 	end := 0

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TrainingProgram returns what the first replica computes in a training step on the examples of a, a global batch,
-// before any backend processes it: for printing, counting, and compiling ahead of time. Only the types of the arrays
-// matter. A node's Scope is the path of the layer that made it.
+// TrainingProgram returns the program of the first replica for a training step on the examples of a, which are a global
+// batch, before any backend processes it: for printing, counting, and compiling ahead of time. Only the types of the
+// arrays matter. A node's Scope is the path of the layer that made it.
 func (m *Model) TrainingProgram(ctx context.Context, a *data.ArraySource) (*ir.Program, error) {
 	c, err := newFitConfig[FitOption]("TrainingProgram", nil, nil)
 	if err != nil {

@@ -20,8 +20,8 @@ var (
 	_ callbacks.WeightedModel  = (*Model)(nil)
 )
 
-// Direction says whether the named result is better when larger ("max") or smaller ("min"); "" where that is not known.
-// As in Keras, a metric's name without that of its output will do.
+// Direction says whether the named result is better when larger ("max") or smaller ("min"), or "" if that is unknown.
+// As in Keras, a metric's name without the output's name is enough.
 func (m *Model) Direction(name string) string {
 	if m.compiled == nil {
 		return ""
@@ -42,7 +42,7 @@ func (m *Model) Direction(name string) string {
 	return direction
 }
 
-// SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in
+// SetInitialEpoch makes the Fit that is about to begin start with the given epoch, counted from 0; callbacks call it in
 // OnTrainBegin.
 func (m *Model) SetInitialEpoch(epoch int) { m.lastRun().resume = &progress{Epoch: epoch} }
 
@@ -58,13 +58,13 @@ func (m *Model) SetInitialBatch(batch int) {
 	}
 }
 
-// Progress returns how far Fit has come, for a backup.
+// Progress returns the position of Fit, for a backup.
 func (m *Model) Progress() callbacks.Progress {
 	at := m.lastRun().at
 	return callbacks.Progress{Epoch: at.Epoch, Batch: max(at.Done-1, 0), Done: at.Done}
 }
 
-// Output returns where messages of the current run go.
+// Output returns the writer for messages of the current run.
 func (m *Model) Output() io.Writer {
 	if output := m.lastRun().output; output != nil {
 		return output

@@ -11,9 +11,8 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// lookAtWeights says once a call that sample weights are truncated to integers by a metric that counts in integers, as
-// Keras's do: of an example with the weight 0.5 such a metric knows nothing. It allocates nothing unless there is
-// something to say.
+// lookAtWeights reports once per call that a metric which counts in integers truncates sample weights, as Keras's do:
+// such a metric ignores an example with the weight 0.5. It allocates nothing unless there is something to report.
 func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {
 	if k.toldCut || m.compiled == nil || len(p.w) == 0 && len(m.compiled.classWeight) == 0 {
 		return
@@ -32,7 +31,7 @@ func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {
 	}
 }
 
-// fraction describes a weight that is not whole, "" if there is none.
+// fraction describes a weight that is not an integer, or returns "".
 func (m *Model) fraction(p *parts) string {
 	for i, w := range p.w {
 		if at := firstFraction(w); at >= 0 {
@@ -47,7 +46,7 @@ func (m *Model) fraction(p *parts) string {
 	return ""
 }
 
-// countsWhole reports whether a metric adds weights up as integers.
+// countsWhole reports whether a metric adds weights as integers.
 func countsWhole(m metrics.Metric) bool {
 	var dtype string
 	switch m := m.(type) {
@@ -67,7 +66,7 @@ func countsWhole(m metrics.Metric) bool {
 	return dtype == "" || strings.HasPrefix(dtype, "int") || strings.HasPrefix(dtype, "uint")
 }
 
-// firstFraction returns the number of the first element that is not whole, -1 for none. NaN is told elsewhere.
+// firstFraction returns the index of the first element that is not an integer, or -1. NaN is reported elsewhere.
 func firstFraction(a data.Array) int {
 	if a.IsZero() {
 		return -1

@@ -27,16 +27,16 @@ func weightsForms() string {
 //     ("dense/kernel").
 //
 // Files are written under a temporary name and renamed, so a crash leaves the old ones. With several workers only the
-// chief writes, and as with [Model.Save] all must call it where the optimizer's state is sharded, and under a
-// distribution over the hosts of a TPU.
+// chief writes. As with [Model.Save], all must call it if the optimizer's state is sharded, and under a distribution
+// over the hosts of a TPU.
 func (m *Model) SaveWeights(path string) error {
 	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
 }
 
-// SaveShardedWeights writes the weights in Keras's form as a set of files of at most maxShardSize bytes each, and their
-// index at path, which ends in .weights.json: model.weights.json has model_00000.weights.h5, model_00001.weights.h5,
-// ... beside it. One that takes the place of another is complete before anything of that is removed, so that a crash
-// leaves a whole set.
+// SaveShardedWeights writes the weights in Keras's format as a set of files of at most maxShardSize bytes each, with
+// their index at path, which ends in .weights.json: model.weights.json has model_00000.weights.h5,
+// model_00001.weights.h5, ... beside it. A set that replaces another is completely written before any old file is
+// removed, so a crash leaves a complete set.
 func (m *Model) SaveShardedWeights(path string, maxShardSize int64) error {
 	if !strings.HasSuffix(path, ".weights.json") {
 		return fmt.Errorf("keras: SaveShardedWeights: the path %q must end in .weights.json", path)
@@ -53,7 +53,7 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 		if !m.readingMeets() {
 			return nil
 		}
-		write = discard // what the chief writes lies on all workers, which read it together
+		write = discard // what the chief writes is divided over all workers, which read it together
 	}
 	if err := saving.CheckComplete(m, m.fileObjects()); err != nil {
 		return err
@@ -65,19 +65,19 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 	defer m.values.RUnlock()
 	err := m.writeWeights(path, maxShardSize, write)
 	if err != nil && m.readingMeets() {
-		m.failTogether(err) // the others wait to hand over their pieces
+		m.failTogether(err) // the others wait to send their parts
 	}
 	return err
 }
 
-// discard reads what a file would have, and writes none.
+// discard reads what a file would hold, but writes none.
 func discard(_ string, contents func(io.Writer) error) error { return contents(io.Discard) }
 
 func (m *Model) writeWeights(path string, maxShardSize int64, write func(path string, contents func(io.Writer) error) error) error {
 	switch {
 	case strings.HasSuffix(path, ".weights.json"):
 		if !m.WritesFiles() {
-			path = filepath.Join(os.DevNull, filepath.Base(path)) // what is there is none of this process's business
+			path = filepath.Join(os.DevNull, filepath.Base(path)) // existing files do not concern this process
 		}
 		return saving.WriteShards(path, m.fileObjects(), maxShardSize, write)
 	case strings.HasSuffix(path, ".weights.h5"):
@@ -96,18 +96,18 @@ func (m *Model) writeWeights(path string, maxShardSize int64, write func(path st
 	return fmt.Errorf("the extension of %q is not known; expected %s", path, weightsForms())
 }
 
-// fileObjects lists what has a place in a weights file.
+// fileObjects lists the objects that a weights file stores.
 func (m *Model) fileObjects() []saving.Object {
 	objects := saving.Objects(m)
 	return append(objects, m.allOptimizers(objects)...)
 }
 
-// LoadWeights loads the model's weights from a file: one that SaveWeights or Keras wrote (.weights.h5, .weights.json),
-// a .keras file, a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are restored if the file has
-// them and the optimizer has been built, that is, after a step of training, as in Keras.
+// LoadWeights loads the model's weights from a file: a file that SaveWeights or Keras wrote (.weights.h5,
+// .weights.json), a .keras file, a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are restored if
+// the file has them and the optimizer has been built, that is, after a step of training, as in Keras.
 //
-// Every weight must be there with its shape; otherwise nothing is changed and the error lists everything that does not
-// fit. [SkipMismatch] skips what does not fit, and [Report] reports what happened to each tensor.
+// Every weight must be in the file with its shape; otherwise nothing is changed, and the error lists everything that
+// does not fit. [SkipMismatch] skips what does not fit, and [Report] says what happened to each tensor.
 func (m *Model) LoadWeights(path string, options ...LoadWeightsOption) error {
 	var c fileConfig
 	for _, o := range options {

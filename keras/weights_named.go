@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// loadNamed gives values to the weights by the variables' paths. If something does not fit, nothing is changed, unless
-// the option to skip is given.
+// loadNamed sets the weights by the variables' paths. If something does not fit, nothing is changed, unless skipping
+// was requested.
 func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
 	report := &LoadReport{}
 	var todo []namedWeight
@@ -55,14 +55,14 @@ func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
 	return nil
 }
 
-// namedWeight is a variable with the number of its array in a file.
+// namedWeight is a variable with the index of its array in a file.
 type namedWeight struct {
 	variable *distribute.Variable
 	number   int
 	in       ir.Type
 }
 
-// findNamed finds the array of a variable; what does not fit is said in the second result.
+// findNamed finds the array of a variable. The second result says what does not fit.
 func findNamed(v *distribute.Variable, file *saving.Named) (namedWeight, string, error) {
 	i := slices.Index(file.Names, v.Path())
 	if i < 0 {
