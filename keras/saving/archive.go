@@ -22,11 +22,11 @@ const (
 	assetsFolder = "assets/"
 )
 
-// Limits of what is read from an archive.
+// Limits on what is read from an archive.
 const (
-	maxText      = 256 << 20 // bytes of config.json and of an asset
-	maxRatio     = 1032      // deflate cannot compress better
-	largeMember  = 256 << 20 // a compressed member beyond this must not expand more than plausibleRatio
+	maxText      = 256 << 20 // size in bytes of config.json and of an asset
+	maxRatio     = 1032      // the highest ratio that deflate can reach
+	largeMember  = 256 << 20 // larger compressed members must not expand more than plausibleRatio
 	plausibleGap = 100
 )
 
@@ -70,7 +70,7 @@ func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, a.list()
 }
 
-// list reads the directory of the archive and refuses names that no honest archive has.
+// list reads the directory of the archive and refuses names that no legitimate archive has.
 func (a *Archive) list() error {
 	r, err := zip.NewReader(a.r, a.size)
 	if errors.Is(err, zip.ErrFormat) {
@@ -126,8 +126,8 @@ func (a *Archive) Text(name string) ([]byte, error) {
 	return out, nil
 }
 
-// Member opens a member of any size and verifies its checksum. A stored one is read from the file when it is asked for;
-// a compressed one is expanded in memory.
+// Member opens a member of any size and verifies its checksum. A stored member is read from the file on demand; a
+// compressed one is expanded in memory.
 func (a *Archive) Member(name string) (io.ReaderAt, int64, error) {
 	if a.members == nil {
 		return a.folderMember(name)

@@ -18,18 +18,18 @@ import (
 // KerasVersion is the version of Keras whose formats are written.
 const KerasVersion = "3.15.1"
 
-// Contents is what a model file is made of.
+// Contents are the contents of a model file.
 type Contents struct {
 	Config []byte
 	// Weights writes the HDF5 file; it is called twice.
 	Weights io.WriterTo
-	// Assets are files by their path below assets.
+	// Assets are the contents of files by their paths below assets.
 	Assets map[string][]byte
 	// Saved is the date in the file.
 	Saved time.Time
 }
 
-// Metadata returns what metadata.json says.
+// Metadata returns the contents of metadata.json.
 func (c *Contents) Metadata() ([]byte, error) {
 	return json.Marshal(struct {
 		Version string `json:"keras_version"`
@@ -61,7 +61,8 @@ func (c *Contents) members() ([]member, error) {
 	return list, nil
 }
 
-// WriteTo writes a .keras archive as Keras does: members stored, their sizes and checksums before them.
+// WriteTo writes a .keras archive as Keras does: members are stored without compression, with sizes and checksums
+// before them.
 func (c *Contents) WriteTo(w io.Writer) (int64, error) {
 	list, err := c.members()
 	if err != nil {
@@ -86,7 +87,7 @@ func (c *Contents) WriteTo(w io.Writer) (int64, error) {
 	return count.n, err
 }
 
-// header describes a stored member in the way of Python's zipfile.
+// header describes a stored member like Python's zipfile.
 func header(m member, size int64, sum uint32) *zip.FileHeader {
 	const unix, version, ownerOnly = 3, 20, 0o600
 	t := m.date
@@ -101,7 +102,7 @@ func header(m member, size int64, sum uint32) *zip.FileHeader {
 	return h
 }
 
-// counter counts the bytes that pass.
+// counter counts the bytes written through it.
 type counter struct {
 	w io.Writer
 	n int64
@@ -113,8 +114,8 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteFolder writes the members into a folder, as Keras does with zipped=False. All are written beside before any
-// takes its place, so that a full disk leaves the model that was there.
+// WriteFolder writes the members into a folder, as Keras does with zipped=False. All are written to temporary files
+// before any replaces an old one, so a full disk leaves the old model intact.
 func (c *Contents) WriteFolder(folder string) error {
 	list, err := c.members()
 	if err != nil {

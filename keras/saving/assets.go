@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Assets collects the files that layers keep in an archive, by their path below assets.
+// Assets collects the files that layers store in an archive, by their paths below assets.
 func Assets(objects []Object) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, o := range objects {
@@ -29,7 +29,7 @@ func Assets(objects []Object) (map[string][]byte, error) {
 	return out, nil
 }
 
-// LoadArrays gives the arrays that a weights file has under names to the layers that they belong to.
+// LoadArrays passes the named arrays of a weights file to the layers that they belong to.
 func LoadArrays(source Source, objects []Object) error {
 	if source == nil && len(objects) > 0 {
 		return errors.New("weights: the source is nil; open one, as with NewArchive")
@@ -72,7 +72,7 @@ func LoadArrays(source Source, objects []Object) error {
 	return nil
 }
 
-// addArrays adds the arrays that a layer keeps under names of their own, as float32.
+// addArrays adds the arrays that a layer stores under names of their own, as float32.
 func addArrays(w *hdf5.Writer, o Object) error {
 	if err := addTable(w, o); err != nil {
 		return err
@@ -93,7 +93,7 @@ func addArrays(w *hdf5.Writer, o Object) error {
 	return nil
 }
 
-// LoadAssets gives the files of an archive to the layers that they belong to.
+// LoadAssets passes the files of an archive to the layers that they belong to.
 func LoadAssets(a *Archive, objects []Object) error {
 	if a == nil {
 		return errors.New("the archive is nil")

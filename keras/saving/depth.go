@@ -2,12 +2,11 @@ package saving
 
 import "fmt"
 
-// maxDepth is how deep the lists and objects of a configuration may be nested. A model inside a model takes four
-// levels.
+// maxDepth is the maximum nesting depth of lists and objects in a configuration. Each nested model takes four levels.
 const maxDepth = 256
 
-// CheckDepth refuses JSON that is nested too deep: configurations are read part by part, so that the time taken grows
-// with the depth.
+// CheckDepth refuses JSON that is nested too deeply: configurations are decoded part by part, which takes time
+// proportional to the depth.
 func CheckDepth(text []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

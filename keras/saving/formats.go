@@ -8,25 +8,25 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Format is a form of files that hold weights alone, as arrays that are named by the paths of their variables
-// ("dense/kernel"). Keras's own forms, HDF5 and sharded sets, know more of a model and are not among them.
+// Format is a file format that holds only weights, as arrays named by the paths of their variables ("dense/kernel").
+// Keras's own formats, HDF5 and sharded sets, store more of a model and are not among them.
 type Format struct {
-	// Ending is how the names of files end: ".npz".
+	// Ending is the ending of file names: ".npz".
 	Ending string
 	// Write writes variables.
 	Write func(w io.Writer, variables distribute.Variables) error
-	// Open opens a file of the given size in bytes. The file is closed by the caller, after the last value is read.
+	// Open opens a file of the given size in bytes. The caller closes the file after the last value is read.
 	Open func(r io.ReaderAt, size int64) (*Named, error)
 }
 
 // Named are the arrays of a file.
 type Named struct {
 	Names    []string
-	Type     func(i int) (ir.Type, error)     // what the array of Names[i] is, without reading it
-	ReadInto func(i int, memory []byte) error // reads its elements into memory of their size
+	Type     func(i int) (ir.Type, error)     // returns the type of the array named Names[i], without reading the array
+	ReadInto func(i int, memory []byte) error // reads its elements into memory of the same size
 }
 
-// formats are all there are; what lists them in messages does so in this order.
+// formats lists all formats, in the order in which messages list them.
 var formats = []Format{
 	{".safetensors", WriteSafetensors, openSafetensors},
 	{".npz", WriteNPZ, openNPZ},

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// instead says what the file has in place of the first of these objects that it does not have, "" if it has all of
-// them. Attributes of a class of Python often have other names than the fields of the Go type: without the list of what
-// is there, the error would have to be answered by looking into the file.
+// instead says what the file has in place of the first of these objects that it lacks, or returns "" if it has all of
+// them. Attributes of Python classes often have other names than the fields of the Go type; with the list of existing
+// names, users need not look into the file.
 func instead(source Source, paths []string) string {
 	all, err := source.Datasets()
 	if err != nil {
@@ -38,7 +38,7 @@ func instead(source Source, paths []string) string {
 	return ""
 }
 
-// under lists the names that datasets have below a path, in alphabetical order.
+// under lists the names of the datasets below a path, in alphabetical order.
 func under(datasets, parts []string) []string {
 	prefix := ""
 	if len(parts) > 0 {

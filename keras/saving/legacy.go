@@ -12,13 +12,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Legacy is an HDF5 file in the form of Keras 1 and 2, which Keras 3 still writes: a whole model or weights alone.
+// Legacy is an HDF5 file in the format of Keras 1 and 2, which Keras 3 still writes: a whole model or only weights.
 type Legacy struct {
 	root    *hdf5.Group
 	weights *hdf5.Group
 }
 
-// OpenLegacy opens such a file; nil without an error where the file is of another form.
+// OpenLegacy opens such a file. It returns nil without an error if the file has another format.
 func OpenLegacy(r io.ReaderAt, size int64) (*Legacy, error) {
 	if r == nil {
 		return nil, fmt.Errorf("the reader is nil")
@@ -42,7 +42,7 @@ func OpenLegacy(r io.ReaderAt, size int64) (*Legacy, error) {
 	return nil, nil
 }
 
-// Text returns the text of an attribute of the file, "model_config" or "training_config"; "" where there is none.
+// Text returns an attribute of the file, "model_config" or "training_config", or "" if there is none.
 func (l *Legacy) Text(name string) (string, error) {
 	a, err := l.root.Attribute(name)
 	if errors.Is(err, hdf5.ErrNotFound) {
@@ -60,7 +60,7 @@ type named struct {
 	data *hdf5.Dataset
 }
 
-// list returns the datasets that an object's attribute weight_names lists.
+// list returns the datasets that the attribute weight_names of an object lists.
 func list(group *hdf5.Group) ([]named, error) {
 	if a, err := group.Attribute("weight_names"); err == nil && slices.Contains(a.Shape(), 0) {
 		return nil, nil // h5py stores an empty list as numbers
@@ -111,8 +111,8 @@ func (l *Legacy) layers() ([]legacyLayer, error) {
 	return out, nil
 }
 
-// Load gives the values of the file to the layers of a model, in their order, as Keras does. If something does not fit,
-// nothing is changed, unless skipMismatch passes over such layers.
+// Load loads the values of the file into the layers of a model, in their order, as Keras does. If something does not
+// fit, nothing is changed, unless skipMismatch skips such layers.
 func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 	file, err := l.layers()
 	if err != nil {
@@ -150,8 +150,8 @@ func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 	return report, assign(todo, report)
 }
 
-// byName puts the layers of the file in the order of the model's where all names agree; otherwise the order of the file
-// counts.
+// byName puts the layers of the file into the order of the model's layers if all names agree. Otherwise it keeps the
+// order of the file.
 func byName(file []legacyLayer, own []layers.Layer) []legacyLayer {
 	index := map[string]legacyLayer{}
 	for _, f := range file {
@@ -188,8 +188,8 @@ func matchLegacy(l layers.Layer, f legacyLayer) ([]assignment, error) {
 	return out, nil
 }
 
-// LoadOptimizer gives the optimizer's variables their values. A file that does not fit leaves them as they are, as in
-// Keras. The learning rate, which files of Keras 2 do not hold, stays.
+// LoadOptimizer loads the optimizer's variables. If the file does not fit they stay unchanged, as in Keras. The
+// learning rate, which Keras 2 files do not store, stays too.
 func (l *Legacy) LoadOptimizer(vars distribute.Variables, report *Report) error {
 	if len(vars) == 0 || !l.root.Has("optimizer_weights") {
 		return nil

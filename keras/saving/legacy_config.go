@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// IsLegacyConfig reports whether a configuration has the spelling of Keras 2.
+// IsLegacyConfig reports whether a configuration is in the format of Keras 2.
 func IsLegacyConfig(config []byte) bool {
 	for _, sign := range []string{`"batch_input_shape"`, `"keras.src.engine`, `"keras.engine`, `"inbound_nodes": [[[`, `"inbound_nodes":[[[`} {
 		if bytes.Contains(config, []byte(sign)) {
@@ -20,9 +20,9 @@ func IsLegacyConfig(config []byte) bool {
 	return false
 }
 
-// ModernConfig rewrites the configuration of a model from the spelling of Keras 1 and 2 to that of Keras 3: shapes are
-// called batch_shape, the calls of a graph are objects with args and kwargs, operations outside of layers have their
-// present names, and keys that have no meaning any more are left out.
+// ModernConfig rewrites the configuration of a model from the format of Keras 1 and 2 to that of Keras 3: shapes become
+// batch_shape, the calls of a graph become objects with args and kwargs, operations outside of layers get their current
+// names, and obsolete keys are dropped.
 func ModernConfig(config []byte) ([]byte, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(config))
@@ -98,8 +98,8 @@ func modernizeObject(class string, o object) (any, error) {
 	return o, modernizeNodes(o)
 }
 
-// isInitializer reports whether an object is an initializer, by its class: those of Keras 1 and 2 have a type that has
-// no meaning.
+// isInitializer reports whether an object is an initializer, judging by its class: those of Keras 1 and 2 have a type
+// that means nothing here.
 func isInitializer(o object) bool {
 	switch o["class_name"] {
 	case "Zeros", "Ones", "Constant", "RandomNormal", "RandomUniform", "TruncatedNormal", "VarianceScaling", "Orthogonal", "Identity",
@@ -118,7 +118,7 @@ func rename(o object, from, to string) {
 	}
 }
 
-// declareInput puts an InputLayer before the first layer of a Sequential model that tells its input's shape.
+// declareInput puts an InputLayer before the first layer of a Sequential model that declares its input's shape.
 func declareInput(config object) {
 	list, _ := config["layers"].([]any)
 	if len(list) == 0 {
@@ -135,7 +135,7 @@ func declareInput(config object) {
 	config["layers"] = append([]any{input}, list...)
 }
 
-// modernizeNodes rewrites the calls of a layer: [["name", call, result, {arguments}], ...] for each.
+// modernizeNodes rewrites the calls of a layer: for each [["name", call, result, {arguments}], ...].
 func modernizeNodes(o object) error {
 	nodes, ok := o["inbound_nodes"].([]any)
 	if !ok {
@@ -159,7 +159,7 @@ func modernizeNodes(o object) error {
 }
 
 func modernizeCall(call []any) (any, error) {
-	if isHistory(call) { // one tensor without a list around it
+	if isHistory(call) { // one tensor that is not in a list
 		call = []any{call}
 	}
 	var tensors []any
@@ -242,15 +242,15 @@ func tensorObject(history []any) object {
 	return object{"class_name": "__keras_tensor__", "config": object{"shape": nil, "dtype": "float32", "keras_history": history[:3:3]}}
 }
 
-// operations are the names of operations outside of layers in Keras 2 and now.
+// operations maps the Keras 2 names of operations outside of layers to the current ones.
 var operations = map[string]string{
 	"math.add": "Add", "__operators__.add": "Add", "math.subtract": "Subtract", "__operators__.sub": "Subtract",
 	"math.multiply": "Multiply", "__operators__.mul": "Multiply", "math.divide": "Divide", "math.truediv": "TrueDivide", "__operators__.truediv": "TrueDivide",
 	"math.maximum": "Maximum", "math.minimum": "Minimum",
 }
 
-// modernizeOperation rewrites arithmetic of Keras 2 outside of layers: x and the argument y become the two arguments of
-// a call.
+// modernizeOperation rewrites Keras 2 arithmetic outside of layers: x and the argument y become the two arguments of a
+// call.
 func modernizeOperation(o, config object) error {
 	function, _ := config["function"].(string)
 	class, ok := operations[function]

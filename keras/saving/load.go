@@ -11,13 +11,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Report reports what happened to every tensor of a file and every variable of a model.
+// Report says what happened to every tensor of a file and every variable of a model.
 type Report struct {
-	// Matched are the variables that have a new value.
+	// Matched are the variables that got a new value.
 	Matched []Match
-	// Skipped are the variables that keep the value they had.
+	// Skipped are the variables that keep their value.
 	Skipped []Skip
-	// Unused are the tensors of the file that no variable asked for.
+	// Unused are the tensors of the file that belong to no variable.
 	Unused []string
 }
 
@@ -27,14 +27,14 @@ type Match struct {
 	Variable string // the variable's path, "dense/kernel"
 }
 
-// Skip is a variable, or an object with all of its variables, that was passed over.
+// Skip is a variable, or an object with all of its variables, that was skipped.
 type Skip struct {
 	Tensor   string
 	Variable string // "" for all variables of an object
 	Reason   string
 }
 
-// String is a line each for what was skipped and not used, and the number of the rest.
+// String lists what was skipped or not used, one per line, and the number of further ones.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d matched, %d skipped, %d unused", len(r.Matched), len(r.Skipped), len(r.Unused))
@@ -47,16 +47,16 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// assignment is a variable with the dataset that holds its value.
+// assignment is a variable and the dataset that holds its value.
 type assignment struct {
 	variable *distribute.Variable
 	dataset  *hdf5.Dataset
 	tensor   string
 }
 
-// Load gives the values of a file to the variables of objects. If something does not fit, nothing is changed and the
-// error names all of it. With skipMismatch what does not fit is passed over: the variables of an object before the
-// first one that does not fit are loaded and the others not, as Keras does.
+// Load loads the values of a file into the variables of objects. If something does not fit, nothing is changed and the
+// error lists all of it. With skipMismatch, what does not fit is skipped as in Keras: the variables of an object before
+// the first that does not fit are loaded, the others are not.
 func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 	if source == nil {
 		return nil, errors.New("the source is nil; open one, as with NewArchive")
@@ -108,10 +108,10 @@ func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 	return report, loaded(objects, todo)
 }
 
-// shownMistakes bounds the length of an error.
+// shownMistakes limits the length of an error.
 const shownMistakes = 20
 
-// Mismatch is the error for weights that do not fit, with what is wrong with each.
+// Mismatch is the error for weights that do not fit. It says what is wrong with each.
 func Mismatch(mistakes []string) error {
 	more := ""
 	if n := len(mistakes) - shownMistakes; n > 0 {
@@ -120,7 +120,7 @@ func Mismatch(mistakes []string) error {
 	return fmt.Errorf("the weights do not fit the model: %s%s", strings.Join(mistakes, "; "), more)
 }
 
-// skip notes that the variables of an object from the given one on were passed over.
+// skip records that the variables of an object from the given one on were skipped.
 func (r *Report) skip(o Object, from int, reason string) {
 	for i, v := range o.Variables[from:] {
 		r.Skipped = append(r.Skipped, Skip{Tensor: tensorPath(o, from+i), Variable: v.Path(), Reason: reason})
@@ -129,8 +129,8 @@ func (r *Report) skip(o Object, from int, reason string) {
 
 func tensorPath(o Object, i int) string { return fmt.Sprintf("%s/%d", join(o.Path, "vars"), i) }
 
-// match finds the datasets of an object's variables, as many as fit before the first one that does not. What the
-// mistake is, is said in the second result.
+// match finds the datasets of an object's variables, up to the first that does not fit. The second result says what is
+// wrong with that one.
 func match(source Source, o Object, used map[string]bool) ([]assignment, string, error) {
 	if len(o.Variables) == 0 && !holdsNothing(o) {
 		return nil, "", nil
@@ -162,7 +162,7 @@ func match(source Source, o Object, used map[string]bool) ([]assignment, string,
 	return fit, "", nil
 }
 
-// holdsNothing reports whether an object of no variables has nothing else in the place of those.
+// holdsNothing reports whether an object without variables stores nothing else either.
 func holdsNothing(o Object) bool {
 	_, keeps := o.Layer.(layers.ArrayKeeper)
 	return o.Layer != nil && !keeps && !HasTable(o)
@@ -199,7 +199,8 @@ func describe(o Object) string {
 	return fmt.Sprintf("layer %q (%s)", layers.Name(o.Layer), layers.ClassName(o.Layer))
 }
 
-// loaded tells the layers whose variables have new values, so that those that lie merged in them count once.
+// loaded notifies the layers whose variables have new values, so that merged ones, whose values those contain, are
+// updated once.
 func loaded(objects []Object, todo []assignment) error {
 	changed := map[*distribute.Variable]bool{}
 	for _, a := range todo {
@@ -216,7 +217,7 @@ func loaded(objects []Object, todo []assignment) error {
 	return nil
 }
 
-// assign reads the datasets and gives their values to the variables.
+// assign reads the datasets into the variables.
 func assign(todo []assignment, report *Report) error {
 	var scratch []byte
 	for _, a := range todo {
@@ -228,7 +229,7 @@ func assign(todo []assignment, report *Report) error {
 	return nil
 }
 
-// load reads the value, through scratch where it cannot be read to where it belongs.
+// load reads the value, through scratch if it cannot be read in place.
 func (a assignment) load(scratch *[]byte) error {
 	t, err := typeOf(a.dataset)
 	if err == nil && int64(t.Bytes()) != a.dataset.Size() {

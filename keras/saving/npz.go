@@ -23,8 +23,8 @@ var npyCodes = map[ir.DType]string{
 	ir.Float16: "<f2", ir.Float32: "<f4", ir.Float64: "<f8",
 }
 
-// WriteNPZ writes variables as a NumPy archive, one member for each, named by its path. Scalars keep their shape;
-// bfloat16 and smaller floats, which NumPy does not know, become float32. Variables without elements are left out.
+// WriteNPZ writes variables as a NumPy archive, with one member for each, named by its path. Scalars keep their shape;
+// bfloat16 and smaller floats, which NumPy does not have, become float32. Variables without elements are left out.
 func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 	if err := checkWrite(w, variables); err != nil {
 		return err
@@ -48,7 +48,7 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 // Member is an array of a NumPy archive.
 type Member struct {
 	Name     string
-	Variable *distribute.Variable // whose value it is, which is written piece by piece; nil: Array is written
+	Variable *distribute.Variable // its value is written piece by piece; nil: Array is written
 	Array    kernels.Array
 	Widen    bool // to float32
 }
@@ -92,7 +92,7 @@ func (m Member) write(w io.Writer) (err error) {
 // openNPZ opens a NumPy archive whose members are named by the paths of variables.
 func openNPZ(r io.ReaderAt, size int64) (*Named, error) {
 	if archive, err := zip.NewReader(r, size); err == nil && len(archive.File) == 0 {
-		return &Named{}, nil // of a model without weights; as data it is a mistake
+		return &Named{}, nil // of a model without weights; for data it would be a mistake
 	}
 	z, err := data.OpenNPZ(r, size)
 	if err != nil {
@@ -102,7 +102,7 @@ func openNPZ(r io.ReaderAt, size int64) (*Named, error) {
 }
 
 // writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a
-// multiple of 64.
+// multiple of 64 bytes.
 func writeNPY(w io.Writer, t ir.Type, values io.WriterTo) error {
 	code, ok := npyCodes[t.DType]
 	if !ok {

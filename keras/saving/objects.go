@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Object is something with a place in a weights file: a model, a layer, an optimizer.
+// Object is something stored in a weights file: a model, a layer, an optimizer.
 type Object struct {
-	// Path is its group, "layers/dense"; "" for the model itself. The variables are in the group vars below it.
+	// Path is its group, "layers/dense", or "" for the model itself. The variables are in the group vars below it.
 	Path string
-	// OlderPath is its group in files of earlier versions, where they had another; "" elsewhere.
+	// OlderPath is its group in files of earlier versions if that was different, otherwise "".
 	OlderPath string
 	// Name is the attribute "name" that Keras gives to the group vars.
 	Name string
@@ -23,31 +23,30 @@ type Object struct {
 	Variables distribute.Variables
 	// Merged are variables without a dataset: those of others contain their values.
 	Merged distribute.Variables
-	// Older are the variables in the order of files of earlier versions, where those had others.
+	// Older are the variables in the order of files of earlier versions, if that was different.
 	Older distribute.Variables
-	// Lenient objects are left as they are where the file has another number of variables, as Keras does with
-	// optimizers.
+	// Lenient objects stay unchanged if the file has another number of variables, like optimizers in Keras.
 	Lenient bool
 }
 
-// Attributer is implemented by models made of a value of the user's own type, whose fields decide the paths.
+// Attributer is implemented by models made from a value of a user's own type, whose fields determine the paths.
 type Attributer interface {
-	// Attributes lists what the value is made of; false where the model is none of this kind.
+	// Attributes lists the parts of the value. It returns false if the model is not of this kind.
 	Attributes() ([]layers.Attribute, bool)
 }
 
 // Objects lists a model and everything inside it in the order in which Keras writes them, each once.
 //
-// The layers of a Sequential or Functional model are in the list "layers". A model of the user's own type has them
-// under the names of its attributes; those whose names come after "layers" in the alphabet are in that list too, and
-// found there first.
+// The layers of a Sequential or Functional model are in the list "layers". In a model of a user's own type they are
+// under the names of its attributes; attributes that come after "layers" in alphabetical order are found in that list
+// first.
 func Objects(model layers.Layer) []Object {
 	w := walker{seen: map[layers.Layer]bool{}}
 	w.object(model, "", "")
 	return w.out
 }
 
-// Missing lists the variables of a model that none of the objects has: those would be lost in a file.
+// Missing lists the variables of a model that belong to none of the objects: a file would lose them.
 func Missing(model layers.Layer, objects []Object) distribute.Variables {
 	held := map[*distribute.Variable]bool{}
 	for _, o := range objects {
@@ -64,7 +63,7 @@ func Missing(model layers.Layer, objects []Object) distribute.Variables {
 	return out
 }
 
-// CheckComplete returns an error where objects lack variables of a model, or two objects have one path.
+// CheckComplete returns an error if objects lack variables of a model, or two objects have the same path.
 func CheckComplete(model layers.Layer, objects []Object) error {
 	if layers.IsNil(model) {
 		return errors.New("the model is nil")
@@ -87,7 +86,7 @@ type walker struct {
 	out  []Object
 }
 
-// object lists an object, whose path was older in files of earlier versions, and what it is made of.
+// object lists an object and its parts. older is its path in files of earlier versions.
 func (w *walker) object(l layers.Layer, path, older string) {
 	if w.seen[l] {
 		return
@@ -133,7 +132,7 @@ func nameInList(member layers.Attribute) string {
 	return layers.SnakeCase(layers.ClassName(member.Layer))
 }
 
-// attributesOf lists what a layer or model is made of.
+// attributesOf lists the parts of a layer or model.
 func attributesOf(l layers.Layer) []layers.Attribute {
 	container, ok := l.(layers.Container)
 	if !ok {

@@ -8,14 +8,14 @@ import (
 )
 
 // wasAlone reports whether earlier versions wrote the only member of a list in place of the list: they did not know
-// names of attributes that end in "[]".
+// attribute names that end in "[]".
 func wasAlone(l layers.Layer, a layers.Attribute) bool {
 	namer, ok := l.(layers.AttributeNamer)
 	return ok && len(a.List) == 1 && a.List[0].Layer != nil && slices.Contains(namer.MemberAttributes(), a.Name+"[]")
 }
 
-// placed gives objects the paths of earlier versions where a file, whose datasets or members are listed, has something
-// of theirs there and nothing below the paths of today.
+// placed gives objects their paths of earlier versions if the file, whose datasets or members list returns, has
+// something of theirs there and nothing below the current paths.
 func placed(objects []Object, list func() ([]string, error)) ([]Object, error) {
 	if !slices.ContainsFunc(objects, func(o Object) bool { return o.OlderPath != "" }) {
 		return objects, nil
@@ -33,7 +33,7 @@ func placed(objects []Object, list func() ([]string, error)) ([]Object, error) {
 	return out, nil
 }
 
-// ownsAt reports whether an object at a path has variables, arrays or files, and not only members that have some.
+// ownsAt reports whether the object at a path has variables, arrays or files itself, not only in its members.
 func ownsAt(all []string, path string) bool {
 	return slices.ContainsFunc(all, func(name string) bool {
 		rest, ok := strings.CutPrefix(name, path+"/")

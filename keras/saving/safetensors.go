@@ -25,7 +25,7 @@ var safeNames = func() map[ir.DType]safetensors.DType {
 	return out
 }()
 
-// WriteSafetensors writes variables as a safetensors file, one tensor for each, named by its path.
+// WriteSafetensors writes variables as a safetensors file, with one tensor for each, named by its path.
 func WriteSafetensors(w io.Writer, variables distribute.Variables) error {
 	if err := checkWrite(w, variables); err != nil {
 		return err
@@ -70,7 +70,7 @@ func OpenSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	return s, nil
 }
 
-// Type returns what tensor i is, without reading it.
+// Type returns the type of tensor i, without reading it.
 func (s *Safetensors) Type(i int) (ir.Type, error) {
 	t := s.list[i]
 	dtype, ok := safeTypes[t.DType()]

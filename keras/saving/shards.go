@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/internal/hdf5"
 )
 
-// DefaultShardSize is the largest size of one file of a sharded set, in bytes of values, where none is given: 5 GiB.
+// DefaultShardSize is the default maximum size of one file of a sharded set, in bytes of values: 5 GiB.
 const DefaultShardSize = 5 << 30
 
 // shardIndex is the JSON file of a sharded set.
@@ -27,7 +27,7 @@ type shardIndex struct {
 	Map map[string]shardNames `json:"weight_map"` // group of variables -> files
 }
 
-// shardNames are one name or a list of names.
+// shardNames is one name or a list of names.
 type shardNames []string
 
 func (n *shardNames) UnmarshalJSON(text []byte) error {
@@ -53,13 +53,13 @@ type shard struct {
 	size   int64
 }
 
-// secondSet is the first number of the files that are written while a set with their own numbers is there.
+// secondSet is the first number of the files that are written while a set with the normal numbers exists.
 const secondSet = 50_000
 
-// WriteShards writes objects to a sharded set: an index at path, which ends in .weights.json, and files of at most
-// limit bytes of values beside it, in Keras's form. write makes each file; the index is written last. No file of a set
-// that is there is written over: the new ones are numbered from 50,000 until the index lists them, and then take the
-// places of the old, since Keras opens no set without the number 0. So a crash at any moment leaves one whole set.
+// WriteShards writes objects as a sharded set: an index at path, which ends in .weights.json, and beside it files of at
+// most limit bytes of values, in Keras's format. write creates each file; the index is written last. Files of an
+// existing set are not overwritten: the new ones are numbered from 50,000 until the index lists them. Then they replace
+// the old ones, since Keras opens no set without the number 0. So a crash at any moment leaves one complete set.
 func WriteShards(path string, objects []Object, limit int64, write func(path string, contents func(io.Writer) error) error) error {
 	if limit <= 0 {
 		return fmt.Errorf("the largest size of a shard is %d bytes; expected more than 0", limit)
@@ -83,19 +83,19 @@ func WriteShards(path string, objects []Object, limit int64, write func(path str
 		return err == nil
 	})
 	if err := writeSet(path, at, shards, &index, write); err != nil {
-		listed := filesOf(path) // with the new ones, if all is written and only that could not be confirmed
+		listed := filesOf(path) // the new ones too, if everything was written and only the confirmation failed
 		for _, s := range made {
 			if !slices.Contains(listed, s.name) {
-				_ = os.Remove(at(s.name)) // on a full disk it would keep what is left
+				_ = os.Remove(at(s.name)) // on a full disk it would keep the remaining space
 			}
 		}
 		return err
 	}
-	if first > 0 && len(filesOf(path)) > 0 { // else nothing was written
+	if first > 0 && len(filesOf(path)) > 0 { // otherwise nothing was written
 		for i, s := range shards {
 			own := at(shardName(base, i))
 			err := link(at(s.name), own)
-			if err != nil { // by a file system without links
+			if err != nil { // from a file system without links
 				err = write(own, s.contents)
 			}
 			if err != nil {
@@ -138,7 +138,7 @@ func writeIndex(path string, index *shardIndex, write func(path string, contents
 	})
 }
 
-// renumber gives files that are numbered from first the numbers from 0.
+// renumber renumbers files from 0 that were numbered from first.
 func (x *shardIndex) renumber(base string, first int) {
 	for _, names := range x.Map {
 		for i, name := range names {
@@ -150,9 +150,9 @@ func (x *shardIndex) renumber(base string, first int) {
 	}
 }
 
-// link lets a file have another name too, in place of what has that name.
+// link gives a file a second name, replacing any file of that name.
 func link(from, to string) error {
-	temporary := fmt.Sprintf("%s.%08x.tmp", to, rand.Uint32()) // as atomicfile has it, which removes what a killed process leaves
+	temporary := fmt.Sprintf("%s.%08x.tmp", to, rand.Uint32()) // named like atomicfile's, which removes those that a killed process leaves
 	if err := os.Link(from, temporary); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func shardName(base string, number int) string {
 	return fmt.Sprintf("%s_%05d.weights.h5", base, number)
 }
 
-// filesOf lists the files of the set at path that have the names of its shards; none where there is no set.
+// filesOf lists the files beside path that have names of its shards, or none if there is no set.
 func filesOf(path string) (names []string) {
 	s, err := OpenShards(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func filesOf(path string) (names []string) {
 	return names
 }
 
-// removeReplaced removes the files of the set that was there before, and those of sets that were never completed.
+// removeReplaced removes the files of the previous set, and those of sets that were never completed.
 func removeReplaced(path, base string, old []string) {
 	now := filesOf(path)
 	if len(now) == 0 {
@@ -193,7 +193,7 @@ func removeReplaced(path, base string, old []string) {
 	remove := func(name string) error { return os.Remove(filepath.Join(filepath.Dir(path), name)) }
 	for _, name := range old {
 		if !slices.Contains(now, name) {
-			_ = remove(name) // only room is lost
+			_ = remove(name) // failing costs only disk space
 		}
 	}
 	for i := secondSet; ; i++ {
@@ -203,7 +203,7 @@ func removeReplaced(path, base string, old []string) {
 	}
 }
 
-// split distributes variables over files whose numbers begin with first, in order.
+// split distributes variables, in order, over files numbered from first.
 func split(base string, first int, objects []Object, limit int64, index *shardIndex) ([]*shard, error) {
 	var shards []*shard
 	next := func() *shard {
@@ -254,7 +254,7 @@ type Shards struct {
 	files  []*os.File
 }
 
-// maxIndex bounds the size of an index.
+// maxIndex limits the size of an index.
 const maxIndex = 64 << 20
 
 // OpenShards opens a sharded set by its index.
@@ -317,7 +317,7 @@ func (s *Shards) shard(name string) (*hdf5.Group, error) {
 	return file.Root(), nil
 }
 
-// Vars returns the datasets of an object, from all files that hold some of them.
+// Vars returns the datasets of an object, from all files that hold any of them.
 func (s *Shards) Vars(path string) ([]*hdf5.Dataset, error) {
 	group := join(path, "vars")
 	found := map[string]*hdf5.Dataset{}
@@ -349,7 +349,7 @@ func (s *Shards) Vars(path string) ([]*hdf5.Dataset, error) {
 	return out, nil
 }
 
-// Array looks in all files that hold some of the group.
+// Array looks in all files that hold parts of the group.
 func (s *Shards) Array(path string) (*hdf5.Dataset, error) {
 	for _, name := range s.index.Map["/"+filepath.ToSlash(filepath.Dir(path))] {
 		root, err := s.shard(name)

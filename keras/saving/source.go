@@ -10,17 +10,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Source is where weights are read from, addressed by the paths of objects.
+// Source is a source of weights, addressed by the paths of objects.
 type Source interface {
-	// Vars returns the datasets of an object in order; none where the file does not know it.
+	// Vars returns the datasets of an object in order, or none if the file does not have the object.
 	Vars(path string) ([]*hdf5.Dataset, error)
-	// Array returns the dataset at a path; nil without an error where there is none.
+	// Array returns the dataset at a path, or nil without an error if there is none.
 	Array(path string) (*hdf5.Dataset, error)
 	// Datasets lists the paths of all datasets.
 	Datasets() ([]string, error)
 }
 
-// oldLayers is what Keras 2.13 to 2.15 called the list of layers.
+// oldLayers is the name of the list of layers in Keras 2.13 to 2.15.
 const oldLayers = "_layer_checkpoint_dependencies"
 
 // h5Source is one HDF5 file.
@@ -92,7 +92,7 @@ func (s *h5Source) Datasets() ([]string, error) {
 	return out, err
 }
 
-// dtypes are the element types of files for those of a program.
+// dtypes maps element types of files to those of programs.
 var dtypes = map[hdf5.Type]ir.DType{
 	hdf5.Int8: ir.Int8, hdf5.Int16: ir.Int16, hdf5.Int32: ir.Int32, hdf5.Int64: ir.Int64,
 	hdf5.Uint8: ir.Uint8, hdf5.Uint16: ir.Uint16, hdf5.Uint32: ir.Uint32, hdf5.Uint64: ir.Uint64,
@@ -108,7 +108,7 @@ var fileTypes = func() map[ir.DType]hdf5.Type {
 	return out
 }()
 
-// typeOf returns the type of a dataset as that of a value, whatever its byte order.
+// typeOf returns the type of a dataset's value, whatever its byte order.
 func typeOf(d *hdf5.Dataset) (ir.Type, error) {
 	t := d.Type()
 	t.BigEndian = false

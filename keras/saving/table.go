@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// tableNames lists the datasets of the table that an object keeps.
+// tableNames lists the datasets of an object's table.
 func tableNames(o Object) []string {
 	if keeper, ok := o.Layer.(layers.TableKeeper); ok {
 		return keeper.TableNames()
@@ -16,10 +16,10 @@ func tableNames(o Object) []string {
 	return nil
 }
 
-// HasTable reports whether an object keeps a table, which only files of Keras's form have a place for.
+// HasTable reports whether an object has a table, which only Keras's own file formats can store.
 func HasTable(o Object) bool { return len(tableNames(o)) > 0 }
 
-// addTable adds the table that a layer keeps.
+// addTable adds a layer's table.
 func addTable(w *hdf5.Writer, o Object) error {
 	if !HasTable(o) {
 		return nil
@@ -43,7 +43,7 @@ func addTable(w *hdf5.Writer, o Object) error {
 	return nil
 }
 
-// loadTable gives a layer the table that a file has for it.
+// loadTable passes the table in a file to its layer.
 func loadTable(source Source, o Object) error {
 	numbers, floats := map[string][]int64{}, map[string][]float32{}
 	for _, name := range tableNames(o) {

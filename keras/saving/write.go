@@ -41,7 +41,7 @@ func Weights(objects []Object) (*hdf5.Writer, error) {
 	return w, nil
 }
 
-// values returns what stands in the file in place of the values of variables.
+// values returns the arrays that the file stores in place of variables' values.
 func (o Object) values() (map[*distribute.Variable]kernels.Array, error) {
 	if i := slices.Index(o.Variables, nil); i >= 0 {
 		return nil, fmt.Errorf("variable %d is nil", i)
