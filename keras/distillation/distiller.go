@@ -15,12 +15,12 @@ import (
 type Distiller struct {
 	Teacher *keras.Model // is frozen
 	Student *keras.Model // is trained; save it for later use
-	// Losses compare what both say; at least one.
+	// Losses compare the outputs of both; at least one is needed.
 	Losses []Loss `keras:"-"`
 	// LossWeights multiply the Losses; nil is 1 for each.
 	LossWeights []float64 `keras:"-"`
-	// StudentLossWeight is the part of the loss of Compile, from 0 to 1; nil is 0.5. With 1 the teacher is not asked,
-	// with 0 no labels are needed.
+	// StudentLossWeight is the weight of the loss of Compile, from 0 to 1; nil is 0.5. With 1 the teacher is not
+	// called, with 0 no labels are needed.
 	StudentLossWeight *float64 `keras:"-"`
 
 	student, distillation, total *metrics.Mean
@@ -29,20 +29,21 @@ type Distiller struct {
 
 // New returns a model whose training is distillation, Keras's Distiller. It predicts what the student predicts. Compile
 // takes the student's loss, and metrics of its outputs; Fit and Evaluate report "loss", "student_loss",
-// "distillation_loss" and "total_loss" beside them. "loss" is the mean over the examples, the others are means over the
-// batches, as in Keras.
+// "distillation_loss" and "total_loss" beside them. As in Keras, "loss" is the mean over the examples; the others are
+// means over the batches.
 //
 // The teacher and the student take the same inputs and have outputs of the same shapes. New freezes the teacher.
 // Options are those of [keras.NewModel]; the name is "distiller".
 //
-// As in Keras, the student's loss heeds no sample weights (weighted metrics do), no loss weights, and no regularization
-// of layers. If a loss looks into the student, the student is called twice in a training step, so that moving
-// statistics move twice. Unlike Keras, Evaluate calls it as in prediction both times, and so changes no statistics.
+// As in Keras, the student's loss ignores sample weights (weighted metrics use them), loss weights, and the
+// regularization of layers. If a loss compares inner layers of the student, a training step calls the student twice,
+// which updates moving statistics twice. Unlike in Keras, Evaluate calls it in inference mode both times, and so
+// changes no statistics.
 //
-// [LogitsDistillation] says where its numbers are not those of Keras's default.
+// [LogitsDistillation] says where its results differ from Keras's default.
 //
-// SaveWeights and LoadWeights keep both models, in the same layout as Keras. The model itself cannot be saved with
-// Save, as no other user-defined type: save the Student.
+// SaveWeights and LoadWeights handle both models, in the same layout as Keras. The distiller itself cannot be saved
+// with Save; save the Student.
 func New(d Distiller, options ...keras.Option) (*keras.Model, error) {
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("distillation: %w", err)
@@ -94,7 +95,7 @@ func (d *Distiller) check() error {
 	return sameTypes("outputs", d.Teacher.Outputs(), d.Student.Outputs())
 }
 
-// sameTypes compares what is known of both before they are called.
+// sameTypes compares what is known about both before they are called.
 func sameTypes(what string, teacher, student []*layers.KerasTensor) error {
 	if teacher == nil || student == nil {
 		return nil
@@ -160,7 +161,8 @@ func (d *Distiller) measure(s *keras.Step, c *layers.Context) (*ops.Tensor, kera
 	return total, logs
 }
 
-// meanOfBatches counts a batch as one, however many examples it has: the parts of N replicas count 1/N each.
+// meanOfBatches adds a batch to a mean of batches. Each batch counts as one, however many examples it has: the parts of
+// N replicas count 1/N each.
 func meanOfBatches(s *keras.Step, mean *metrics.Mean, part *ops.Tensor) {
 	n := float64(s.NumReplicasInSync())
 	mean.UpdateValues(ops.MultiplyScalar(part, n), ops.Scalar(part, 1/n))
@@ -183,7 +185,7 @@ func (d *Distiller) studentLoss(s *keras.Step, outputs []*ops.Tensor) *ops.Tenso
 	return total
 }
 
-// distilled sums up the weighted losses between the two models.
+// distilled sums the weighted losses between the two models.
 func (d *Distiller) distilled(s *keras.Step, c *layers.Context, outputs []*ops.Tensor) *ops.Tensor {
 	names := d.names()
 	teacherOutputs, teacherFeatures := features(s.Inference(), d.Teacher, names[0], s.X)
@@ -225,13 +227,13 @@ func (d *Distiller) distilled(s *keras.Step, c *layers.Context, outputs []*ops.T
 	return total
 }
 
-// promote brings two losses to one type.
+// promote converts two losses to a common type.
 func promote(a, b *ops.Tensor) (x, y *ops.Tensor) {
 	d := ops.Promote(a.DType(), b.DType())
 	return ops.Cast(a, d), ops.Cast(b, d)
 }
 
-// names lists the layers of the teacher and the student whose results are asked for.
+// names lists the layers of the teacher and the student whose results are needed.
 func (d *Distiller) names() (names [2]map[string]bool) {
 	names = [2]map[string]bool{{}, {}}
 	for _, l := range d.Losses {
@@ -249,7 +251,7 @@ func (d *Distiller) names() (names [2]map[string]bool) {
 	return names
 }
 
-// features calls a model and returns its outputs with the results of the named ones of its layers.
+// features calls a model and returns its outputs, and the results of the named layers.
 func features(c *layers.Context, m *keras.Model, names map[string]bool, x []*ops.Tensor) ([]*ops.Tensor, map[string][]*ops.Tensor) {
 	found := map[string][]*ops.Tensor{}
 	wanted := map[any]string{}

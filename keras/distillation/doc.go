@@ -14,6 +14,6 @@
 //
 //	w · (loss of Compile) + (1 - w) · Σ LossWeights[i] · Losses[i]
 //
-// with w the StudentLossWeight. [LogitsDistillation] compares outputs, [FeatureDistillation] the results of inner
-// layers; any type with a ComputeLoss method can be used too.
+// with w the StudentLossWeight. [LogitsDistillation] compares outputs, and [FeatureDistillation] the results of inner
+// layers. Any type with a ComputeLoss method can be used too.
 package distillation

@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// Loss compares what the teacher says with what the student says, Keras's DistillationLoss.
+// Loss compares the teacher's results with the student's, Keras's DistillationLoss.
 type Loss interface {
 	// ComputeLoss returns this replica's part of the loss, a scalar: see [keras.Step]. teacher and student are the
-	// outputs of both models, or the results of the layers that LayerNames of a [FeatureLoss] names. No gradient flows
-	// into teacher.
+	// outputs of the two models, or the results of the layers that LayerNames of a [FeatureLoss] names. No gradient
+	// flows into teacher.
 	ComputeLoss(s *keras.Step, teacher, student []*ops.Tensor) *ops.Tensor
 }
 
@@ -32,13 +32,13 @@ type FeatureLoss interface {
 //
 // Any other loss is computed from teacher/T and student/T themselves.
 //
-// This is what Keras documents, and computes for loss=keras.losses.KLDivergence(). By default, and for the name
-// "kl_divergence", Keras 3.15.1 takes the divergence of the divided outputs themselves, cut to 0 and 1: it looks for
-// the class and finds the function.
+// This is what Keras documents, and what it computes for loss=keras.losses.KLDivergence(). By default, and for the name
+// "kl_divergence", Keras 3.15.1 instead takes the divergence of the divided outputs themselves, clipped to 0 and 1,
+// because it looks for the class but finds the function.
 type LogitsDistillation struct {
 	Temperature float64 // positive; 0 is 3. Higher temperatures make the teacher's answers softer; 3 to 5 are common
-	// Loss is a name, a losses.Loss, or for models with several outputs a []any of these with nil for outputs that are
-	// left out. nil is "kl_divergence".
+	// Loss is a name, a losses.Loss, or for models with several outputs a []any of these, with nil for outputs without
+	// a loss. nil is "kl_divergence".
 	Loss any
 }
 
@@ -69,13 +69,13 @@ func (l *LogitsDistillation) check(_, _ *keras.Model) error {
 	return err
 }
 
-// FeatureDistillation compares results of layers, which have the same shape unless the loss makes do with others, or
-// without names the outputs of both models.
+// FeatureDistillation compares the results of two layers or, without names, the outputs of both models. They must have
+// the same shape unless the loss accepts others.
 type FeatureDistillation struct {
-	// Loss is as for LogitsDistillation; nil is "mse".
+	// Loss is as in LogitsDistillation; nil is "mse".
 	Loss any
-	// TeacherLayerName and StudentLayerName name layers that the models are directly made of, each called once; ""
-	// stands for the outputs. (A name of the student's without one of the teacher's, which Keras ignores, is an error.)
+	// TeacherLayerName and StudentLayerName name direct layers of the models, each called once; "" stands for the
+	// outputs. A student's name without a teacher's name is an error; Keras ignores it.
 	TeacherLayerName, StudentLayerName string
 }
 
@@ -107,7 +107,7 @@ func (l *FeatureDistillation) check(teacher, student *keras.Model) error {
 	return err
 }
 
-// mean is the part of a loss whose sum over the replicas is the mean of its values.
+// mean returns the part of a loss whose sum over the replicas is the mean of its values.
 func mean(loss losses.Loss, teacher, student *ops.Tensor) *ops.Tensor {
 	_, reported := losses.ComputeAndReport(loss, teacher, student, nil)
 	return reported
@@ -136,7 +136,7 @@ func lossesOf(v any, otherwise string) ([]losses.Loss, error) {
 	return out, nil
 }
 
-// sumOf adds up the losses of all outputs that have one.
+// sumOf adds the losses of all outputs that have one.
 func sumOf(s *keras.Step, v any, otherwise string, teacher, student []*ops.Tensor, part func(loss losses.Loss, teacher, student *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	list, err := lossesOf(v, otherwise)
 	if err != nil {
