@@ -17,19 +17,20 @@ import (
 //	server, err := m.Serve("127.0.0.1:9100")
 //	model.Fit(ctx, data, keras.Callbacks(monitoring.Steps(m)))
 //
-// On parameter servers a worker tells of its own steps: communication is reading weights and sending gradients, waiting
-// that for the step before. The coordinator counts the steps of all workers; each has the time since the one before.
+// With parameter servers a worker reports its own steps: communication is reading weights and sending gradients, and
+// waiting is waiting for the previous step. The coordinator counts the steps of all workers; the time of each is that
+// since the previous one.
 //
-// Validation, and what other callbacks do at the ends of epochs, belongs to no step. With steps per execution k the
-// phases of the last step are means over k.
+// Validation, and the work of other callbacks at the ends of epochs, belong to no step. With k steps per execution, the
+// phases of the last step are means over k steps.
 func Steps(m *monitor.Monitor) callbacks.Callback { return &steps{monitor: m} }
 
 type steps struct {
 	callbacks.Base
 	monitor *monitor.Monitor
-	next    int  // batch that ends next
-	known   bool // next is
-	begun   bool // a step
+	next    int  // the batch that ends next
+	known   bool // next is known
+	begun   bool // a step has begun
 }
 
 var _ callbacks.BatchCallback = (*steps)(nil)
@@ -42,20 +43,20 @@ func (s *steps) SetModel(m callbacks.Model) {
 	s.Base.SetModel(m)
 	var source monitor.Source
 	if placed, ok := m.(interface{ Strategy() distribute.Strategy }); ok {
-		source, _ = distribute.WorkersOf(placed.Strategy()).(monitor.Source) // nil where this process trains alone
+		source, _ = distribute.WorkersOf(placed.Strategy()).(monitor.Source) // nil if this process trains alone
 	}
 	s.monitor.Watch(source)
 }
 
-// OnEpochBegin begins to measure.
+// OnEpochBegin starts measuring.
 func (s *steps) OnEpochBegin(int) error {
 	s.known, s.begun = false, false
 	s.monitor.Start()
 	return nil
 }
 
-// OnTrainBatchBegin is called when the batch is there: on the coordinator of parameter servers before others have
-// ended.
+// OnTrainBatchBegin is called when the batch is ready; on the coordinator of parameter servers, before earlier ones
+// have ended.
 func (s *steps) OnTrainBatchBegin(batch int) error {
 	if !s.known {
 		s.next, s.known = batch, true
