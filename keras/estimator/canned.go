@@ -13,20 +13,20 @@ import (
 // canned is what the ready-made models have in common.
 type canned struct {
 	name         string
-	columns      []FeatureColumn // in the order of their names
+	columns      []FeatureColumn // sorted by name
 	head         head
 	optimizer    any
 	rate         float64 // of an optimizer given by name; 0 is the optimizer's own
 	weightColumn string
 	config       RunConfig
-	// logits builds the model; inputs are what the host computed, by the name of the base column.
+	// logits builds the model; inputs are the values computed on the host, by the name of the base column.
 	logits func(c *Context, columns []FeatureColumn, inputs Features) *ops.Tensor
 }
 
 // weightsName is the input that holds the weights of the examples.
 const weightsName = "\x00weights"
 
-// estimator makes the model.
+// estimator creates the estimator of the model.
 func (m canned) estimator() (*Estimator, error) {
 	fail := func(err error) (*Estimator, error) { return nil, fmt.Errorf("estimator: %s: %w", m.name, err) }
 	if len(m.columns) == 0 {
@@ -64,7 +64,7 @@ func (m canned) estimator() (*Estimator, error) {
 	return e, nil
 }
 
-// transform works the columns out.
+// transform computes the columns.
 func (m canned) transform(features, labels data.Tensors) (x, y named, err error) {
 	if features.Names == nil {
 		return x, y, fmt.Errorf("features should be a dictionary of tensors by name; hand the data set's inputs over as a map, received %d without names", features.Len())
@@ -95,10 +95,10 @@ func (m canned) transform(features, labels data.Tensors) (x, y named, err error)
 	return x, y, err
 }
 
-// optimizerNames are the optimizers that TensorFlow's estimators know by name.
+// optimizerNames are the names of optimizers that TensorFlow's estimators accept.
 var optimizerNames = []string{"Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"}
 
-// optimizerOf returns the optimizer that v stands for: one of the names, with the given learning rate, or an optimizer.
+// optimizerOf returns the optimizer that v specifies: one of the names, with the given learning rate, or an optimizer.
 func optimizerOf(v any, rate float64) (optimizers.Optimizer, error) {
 	var learningRate any
 	if rate != 0 {

@@ -10,28 +10,29 @@ import (
 )
 
 // CategoricalColumnWithVocabularyList numbers the words (or integers) of a list in their order:
-// tf.feature_column.categorical_column_with_vocabulary_list. Empty words and the number -1 stand for nothing. Other
-// values that are not in the list get DefaultValue, or with NumOOVBuckets one of so many ids after those of the list,
-// by a hash. Its name is Key.
+// tf.feature_column.categorical_column_with_vocabulary_list. Empty words and the number -1 mean a missing value. Other
+// values that are not in the list get DefaultValue or, if NumOOVBuckets is set, one of that many ids after those of the
+// list, chosen by a hash. Its name is Key.
 type CategoricalColumnWithVocabularyList struct {
 	Key string
 	// Vocabulary lists words, or IntVocabulary integers; exactly one must be set.
 	Vocabulary    []string
 	IntVocabulary []int64
-	// DefaultValue is the id of values out of the list; nil is -1: they do not count, but a crossing hashes the -1.
+	// DefaultValue is the id of values that are not in the list; nil is -1: they are ignored, but a crossing hashes the
+	// -1.
 	DefaultValue *int
 	// NumOOVBuckets cannot be combined with DefaultValue.
 	NumOOVBuckets int
 }
 
-// ColumnName is Key.
+// ColumnName returns Key.
 func (c CategoricalColumnWithVocabularyList) ColumnName() string { return c.Key }
 
 func (c CategoricalColumnWithVocabularyList) size() int {
 	return len(c.Vocabulary) + len(c.IntVocabulary)
 }
 
-// NumBuckets is the length of the list and NumOOVBuckets.
+// NumBuckets returns the length of the list plus NumOOVBuckets.
 func (c CategoricalColumnWithVocabularyList) NumBuckets() int { return c.size() + c.NumOOVBuckets }
 
 // Validate implements [FeatureColumn].
@@ -106,7 +107,7 @@ func look[T int64 | string](c CategoricalColumnWithVocabularyList, vocabulary, v
 func hash(words []string, n int) []int64 {
 	out, err := (&layers.Hashing{NumBins: n}).Transform(layers.HostStrings(words))
 	if err != nil {
-		return make([]int64, len(words)) // n is positive and there are words: this cannot fail
+		return make([]int64, len(words)) // cannot fail: n is positive and there are words
 	}
 	return out.Ints
 }
@@ -116,19 +117,19 @@ func (c CategoricalColumnWithVocabularyList) compute(features rawFeatures) (kern
 	return t.array(), err
 }
 
-// CategoricalColumnWithIdentity takes integers from 0 to Buckets-1 as ids:
-// tf.feature_column.categorical_column_with_identity. -1 stands for nothing; other numbers get DefaultValue, without
-// which they are an error. Its name is Key.
+// CategoricalColumnWithIdentity uses integers from 0 to Buckets-1 as ids:
+// tf.feature_column.categorical_column_with_identity. -1 means a missing value. Other numbers get DefaultValue; without
+// it they are an error. Its name is Key.
 type CategoricalColumnWithIdentity struct {
 	Key          string
 	Buckets      int
 	DefaultValue *int
 }
 
-// ColumnName is Key.
+// ColumnName returns Key.
 func (c CategoricalColumnWithIdentity) ColumnName() string { return c.Key }
 
-// NumBuckets is Buckets.
+// NumBuckets returns Buckets.
 func (c CategoricalColumnWithIdentity) NumBuckets() int { return c.Buckets }
 
 // Validate implements [FeatureColumn].
@@ -172,17 +173,17 @@ func (c CategoricalColumnWithIdentity) compute(features rawFeatures) (kernels.Ar
 
 // CategoricalColumnWithHashBucket numbers words (or, with Integers, integers by their decimal digits) by a hash,
 // FarmHash Fingerprint64 mod HashBucketSize: tf.feature_column.categorical_column_with_hash_bucket. Empty words and the
-// number -1 stand for nothing. Its name is Key.
+// number -1 mean a missing value. Its name is Key.
 type CategoricalColumnWithHashBucket struct {
 	Key            string
 	HashBucketSize int
 	Integers       bool
 }
 
-// ColumnName is Key.
+// ColumnName returns Key.
 func (c CategoricalColumnWithHashBucket) ColumnName() string { return c.Key }
 
-// NumBuckets is HashBucketSize.
+// NumBuckets returns HashBucketSize.
 func (c CategoricalColumnWithHashBucket) NumBuckets() int { return c.HashBucketSize }
 
 // Validate implements [FeatureColumn].
@@ -209,7 +210,7 @@ func (c CategoricalColumnWithHashBucket) ids(features rawFeatures) (idTable, err
 	return idTable{rows, width, ids}, nil
 }
 
-// texts returns words, or integers as their digits, and which of them stand for nothing.
+// texts returns words, or integers as decimal digits, and which of them are missing values.
 func texts(features rawFeatures, key string, integers bool) (words []string, missing []bool, rows, width int, err error) {
 	if !integers {
 		words, rows, width, err = features.words(key)

@@ -21,11 +21,11 @@ import (
 const (
 	globalStepName = "global_step"
 	stateFile      = "checkpoint"   // names the checkpoints of a folder, as in TensorFlow
-	extension      = ".safetensors" // of a checkpoint's file, after its name
-	stateLimit     = 1 << 20        // bytes of a state file
+	extension      = ".safetensors" // of a checkpoint file
+	stateLimit     = 1 << 20        // maximum size of a state file in bytes
 )
 
-// checkpointState is the content of the file "checkpoint": TensorFlow's CheckpointState in text form. Names are without
+// checkpointState is the content of the file "checkpoint": TensorFlow's CheckpointState in text form. Names have no
 // extension.
 type checkpointState struct {
 	latest string
@@ -67,7 +67,7 @@ func parseState(r io.Reader) (checkpointState, error) {
 	return s, nil
 }
 
-// String is the text form.
+// String returns the text form.
 func (s checkpointState) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model_checkpoint_path: %q\n", s.latest)
@@ -77,7 +77,7 @@ func (s checkpointState) String() string {
 	return b.String()
 }
 
-// readState returns the state of a folder, an empty one where there is no state file.
+// readState returns the state of a folder, or an empty one if there is no state file.
 func readState(dir string) (checkpointState, error) {
 	f, err := os.Open(filepath.Join(dir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func readState(dir string) (checkpointState, error) {
 }
 
 // LatestCheckpoint returns the path of the newest checkpoint in a folder, without the extension of its file, as
-// tf.train.latest_checkpoint does; "" where there is none.
+// tf.train.latest_checkpoint does, or "" if there is none.
 func LatestCheckpoint(dir string) (string, error) {
 	s, err := readState(dir)
 	if err != nil || s.latest == "" {
@@ -104,11 +104,11 @@ func LatestCheckpoint(dir string) (string, error) {
 	return filepath.Join(dir, s.latest), nil
 }
 
-// checkpointName is the name of the checkpoint of a step.
+// checkpointName returns the name of the checkpoint of a step.
 func checkpointName(step int64) string { return fmt.Sprint("model.ckpt-", step) }
 
-// saveCheckpoint writes a checkpoint, names it in the state file and removes those that are too many. Each file is
-// replaced at once, the state file last, so that a crash leaves a folder that can be opened.
+// saveCheckpoint writes a checkpoint, adds it to the state file and removes surplus ones. Each file is replaced
+// atomically, the state file last, so a crash leaves a usable folder.
 func saveCheckpoint(dir string, step int64, variables distribute.Variables, keep int) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("estimator: %w", err)
@@ -141,7 +141,7 @@ func saveCheckpoint(dir string, step int64, variables distribute.Variables, keep
 	return path, nil
 }
 
-// openCheckpoint opens the checkpoint at path (without extension) and hands it to f.
+// openCheckpoint opens the checkpoint at path (without extension) and passes it to f.
 func openCheckpoint(path string, f func(*saving.Safetensors) error) error {
 	file, err := os.Open(path + extension)
 	if err != nil {
@@ -162,8 +162,8 @@ func openCheckpoint(path string, f func(*saving.Safetensors) error) error {
 	return nil
 }
 
-// restore gives variables their values in the checkpoint at path. All must be there with their types; otherwise nothing
-// is changed.
+// restore sets variables to their values in the checkpoint at path. All must be in it with their types; otherwise
+// nothing is changed.
 func restore(path string, variables distribute.Variables) error {
 	return openCheckpoint(path, func(s *saving.Safetensors) error {
 		values := make([]kernels.Array, len(variables))

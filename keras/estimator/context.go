@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Params are hyperparameters that an [Estimator] hands to its [ModelFn].
+// Params are hyperparameters that an [Estimator] passes to its [ModelFn].
 type Params map[string]any
 
 // ModelFn describes a model: tf.estimator's model_fn. It is traced once in each session for each shape of the batches,
@@ -17,29 +17,30 @@ type Params map[string]any
 // them.
 type ModelFn func(c *Context, features Features, labels *ops.Tensor, mode ModeKey, params Params) (EstimatorSpec, error)
 
-// Context is what a [ModelFn] gets to know besides its data: the trace, and what is kept from one trace to the next.
+// Context is what a [ModelFn] receives besides its data: the trace, and what is kept from one trace to the next.
 type Context struct {
 	*distribute.Replica
 	// Labels are all arrays of targets.
 	Labels Features
-	// Config is that of the Estimator.
+	// Config is the Estimator's configuration.
 	Config RunConfig
 
 	session  *Session
 	mode     ModeKey
-	minimize int    // calls of Minimize
+	minimize int    // number of calls of Minimize
 	scope    string // first part of the names of a column's variables
 	fetches  map[string]*ops.Tensor
 }
 
 // Once returns what build made when it was first called with this key in the session. Use it for models that a
-// [ModelFn] creates, since it is traced again for each shape of the batches and on replicas whose batches differ:
+// [ModelFn] creates, because the function is traced again for each shape of the batches and on replicas whose batches
+// differ:
 //
 //	model, err := estimator.Once(c, "model", func() (*keras.Model, error) {
 //		return keras.NewSequential(stack, distribute.Scope(c.Strategy()), keras.InputShape(28, 28, 1), keras.Seed(c.Seed()))
 //	})
 //
-// A key that is used for two types is an error.
+// Using a key with two types is an error.
 func Once[T any](c *Context, key string, build func() (T, error)) (T, error) {
 	var none T
 	if v, ok := c.session.kept[key]; ok {
@@ -60,10 +61,11 @@ func Once[T any](c *Context, key string, build func() (T, error)) (T, error) {
 // Strategy returns the strategy of the session.
 func (c *Context) Strategy() distribute.Strategy { return c.session.strategy }
 
-// Seed is RunConfig.TFRandomSeed.
+// Seed returns RunConfig.TFRandomSeed.
 func (c *Context) Seed() uint64 { return c.Config.TFRandomSeed }
 
-// Layers returns the context for calling layers and models in the mode of the trace: training in TRAIN, else inference.
+// Layers returns the context for calling layers and models in the mode of the trace: training in TRAIN, otherwise
+// inference.
 func (c *Context) Layers() *distribute.Context {
 	if c.mode == TRAIN {
 		return c.Training()
@@ -71,8 +73,8 @@ func (c *Context) Layers() *distribute.Context {
 	return c.Inference()
 }
 
-// GetVariable returns the variable of that name, spec.Name being its whole path, and makes it where the session has
-// none yet: tf.compat.v1.get_variable. Asking for another type under the same name fails.
+// GetVariable returns the variable named spec.Name, which is its whole path, and creates it if the session has none
+// yet: tf.compat.v1.get_variable. Asking for another type under the same name fails.
 func (c *Context) GetVariable(spec distribute.VariableSpec) *distribute.Variable {
 	v, err := Once(c, "variable "+spec.Name, func() (*distribute.Variable, error) {
 		v := distribute.NewVariable(spec)
@@ -87,10 +89,10 @@ func (c *Context) GetVariable(spec distribute.VariableSpec) *distribute.Variable
 	return v
 }
 
-// GlobalStep is the number of training steps finished before this one, an int64 scalar.
+// GlobalStep returns the number of training steps finished before this one, an int64 scalar.
 func (c *Context) GlobalStep() *ops.Tensor { return c.Read(c.session.globalStep) }
 
-// TrainableVariables are the variables that the trace has read so far and that are not frozen.
+// TrainableVariables returns the variables that the trace has read so far and that are not frozen.
 func (c *Context) TrainableVariables() distribute.Variables {
 	var out distribute.Variables
 	for _, v := range c.Variables() {
@@ -101,7 +103,8 @@ func (c *Context) TrainableVariables() distribute.Variables {
 	return out
 }
 
-// Fetch hands a scalar of the trace out of it under a name: hooks find the mean over the replicas in RunValues.Values.
+// Fetch makes a scalar of the trace available to hooks: the mean over the replicas is in RunValues.Values under the
+// given name.
 func (c *Context) Fetch(name string, t *ops.Tensor) {
 	if t.Shape().Size() != 1 {
 		ops.Failf(c.Graph(), "Fetch %q: the tensor has shape %v; expected a scalar", name, t.Shape())
@@ -109,13 +112,13 @@ func (c *Context) Fetch(name string, t *ops.Tensor) {
 	c.fetches[name] = t
 }
 
-// Minimize updates variables (nil: TrainableVariables) so that the loss falls:
+// Minimize updates variables (nil: TrainableVariables) to reduce the loss:
 //
 //	w ← optimizer(w, Σ over replicas of ∂(loss/N)/∂w)      N replicas
 //
-// loss being the loss of one replica's batch. The optimizer serves as a configuration: a session makes its own of the
-// first one that it sees, by the order of the calls, so that it may be made inside or outside of the ModelFn. Two
-// optimizers of one kind need different Names.
+// where loss is the loss of one replica's batch. The optimizer serves as a configuration, and may be created inside or
+// outside of the ModelFn: for each call of Minimize, counted in order, a session makes its own optimizer from the first
+// one passed. Two optimizers of one kind need different Names.
 func (c *Context) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variables ...*distribute.Variable) *TrainOp {
 	return c.minimizeShare(optimizer, ops.DivideScalar(loss, float64(c.NumReplicasInSync())), variables)
 }
@@ -151,7 +154,7 @@ func (c *Context) minimizeShare(optimizer optimizers.Optimizer, loss *ops.Tensor
 	return &TrainOp{applied: true}
 }
 
-// fetched lists the fetches in the order of their names.
+// fetched lists the fetches, sorted by name.
 func (c *Context) fetched() (names []string, tensors []*ops.Tensor) {
 	for name := range c.fetches {
 		names = append(names, name)

@@ -15,12 +15,12 @@ import (
 //
 //	h = 0xDECAFCAFFE;  for each x: h = FingerprintCat64(h, f(x));  id = h mod HashBucketSize
 //
-// with f(x) = FarmHash Fingerprint64 for words and the id itself for a column. Features with several values give all
-// combinations, the last one's changing fastest. Its name is that of its parts in alphabetical order, joined with
-// "_X_".
+// where f(x) is FarmHash Fingerprint64 for words and the id itself for a column. Features with several values give all
+// combinations, with the last feature's values changing fastest. Its name consists of the names of its parts in
+// alphabetical order, joined with "_X_".
 type CrossedColumn struct {
-	// Keys are features of words or integers, by name, or categorical columns; at least two. A column with hash buckets
-	// cannot be crossed, name its feature instead.
+	// Keys are at least two features of words or integers, by name, or categorical columns. A column with hash buckets
+	// cannot be crossed; name its feature instead.
 	Keys           []any
 	HashBucketSize int
 }
@@ -47,7 +47,7 @@ func (c CrossedColumn) ColumnName() string {
 	return strings.Join(names, "_X_")
 }
 
-// NumBuckets is HashBucketSize.
+// NumBuckets returns HashBucketSize.
 func (c CrossedColumn) NumBuckets() int { return c.HashBucketSize }
 
 // Validate implements [FeatureColumn].
@@ -76,7 +76,7 @@ func (c CrossedColumn) Validate() error {
 
 func (c CrossedColumn) base() hostColumn { return c }
 
-// crossPart is one crossed feature: words, or ids where words is nil.
+// crossPart is one crossed feature: words, or ids if words is nil.
 type crossPart struct {
 	words   []string
 	ids     []int64
@@ -84,7 +84,7 @@ type crossPart struct {
 	width   int
 }
 
-// parts lists the crossed features; a crossed column among them stands for its own.
+// parts lists the crossed features; a crossed column among them contributes its own.
 func (c CrossedColumn) parts(features rawFeatures) (parts []crossPart, rows int, err error) {
 	for i, k := range c.Keys {
 		var add []crossPart
@@ -116,7 +116,7 @@ func (c CrossedColumn) parts(features rawFeatures) (parts []crossPart, rows int,
 	return parts, rows, nil
 }
 
-// rawPart is a feature crossed by its name: words, or integers. Every value counts, also the empty word, as in
+// rawPart returns a feature crossed by its name: words or integers. Every value counts, even the empty word, as in
 // TensorFlow.
 func rawPart(features rawFeatures, key string) (p crossPart, rows int, err error) {
 	d, err := features.get(key)
@@ -144,7 +144,7 @@ func (c CrossedColumn) ids(features rawFeatures) (idTable, error) {
 	inputs := make([]layers.HostArray, len(parts))
 	missing := make([]bool, rows*width)
 	for i, p := range parts {
-		repeat := 1 // combinations of the features after this one
+		repeat := 1 // combinations of the following features
 		for _, q := range parts[i+1:] {
 			repeat *= q.width
 		}

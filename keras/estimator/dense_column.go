@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// IndicatorColumn writes a categorical column as numbers: how often each category occurs:
+// IndicatorColumn represents a categorical column by the number of occurrences of each category:
 // tf.feature_column.indicator_column. Its name is "<column>_indicator".
 type IndicatorColumn struct{ Categorical CategoricalColumn }
 
@@ -22,7 +22,7 @@ func (c IndicatorColumn) Validate() error {
 	return validateCategorical("IndicatorColumn", c.Categorical)
 }
 
-// Width is the number of categories.
+// Width returns the number of categories.
 func (c IndicatorColumn) Width() int { return c.Categorical.NumBuckets() }
 
 func (c IndicatorColumn) base() hostColumn { return c.Categorical.base() }
@@ -43,18 +43,18 @@ func validateCategorical(what string, c CategoricalColumn) error {
 	return c.Validate()
 }
 
-// EmbeddingColumn learns a vector for each category and gives the combination of those that occur:
+// EmbeddingColumn learns a vector for each category and combines the vectors of those that occur:
 // tf.feature_column.embedding_column. An example without any category gives zeros. Its name is "<column>_embedding".
 type EmbeddingColumn struct {
 	Categorical CategoricalColumn
 	// Dimension is the length of the vectors.
 	Dimension int
-	// Combiner is "mean", "sum" or "sqrtn" (the sum divided by the root of their number); "" is mean.
+	// Combiner is "mean", "sum" or "sqrtn" (the sum divided by the square root of the number of vectors); "" is mean.
 	Combiner string
-	// Initializer makes the first vectors; nil is a normal distribution with deviation 1/√Dimension, cut at two
-	// deviations.
+	// Initializer initializes the vectors; nil is a normal distribution with standard deviation 1/√Dimension, truncated
+	// at two standard deviations.
 	Initializer distribute.Initializer
-	// Frozen vectors are not trained.
+	// Frozen says that the vectors are not trained.
 	Frozen bool
 }
 
@@ -72,7 +72,7 @@ func (c EmbeddingColumn) Validate() error {
 	return validateCategorical("EmbeddingColumn", c.Categorical)
 }
 
-// Width is Dimension.
+// Width returns Dimension.
 func (c EmbeddingColumn) Width() int { return c.Dimension }
 
 func (c EmbeddingColumn) base() hostColumn { return c.Categorical.base() }
@@ -101,8 +101,8 @@ func checkCombiner(name string) error {
 	return fmt.Errorf("combiner %q is unknown; use \"mean\", \"sum\" or \"sqrtn\"", name)
 }
 
-// combine adds up the rows of a table (buckets, dimension) that ids (batch, width) name, -1 being none, and divides by
-// their number n (mean), by √n (sqrtn) or not at all (sum): (batch, dimension).
+// combine adds the rows of a table (buckets, dimension) selected by ids (batch, width), where -1 selects none, and
+// divides the sum by their number n (mean), by √n (sqrtn) or not at all (sum). The result is (batch, dimension).
 func combine(table, ids *ops.Tensor, combiner string) *ops.Tensor {
 	present := ops.Cast(ops.CompareScalar(ir.Ge, ids, 0), table.DType())
 	rows := ops.Embedding(table, ops.MaximumScalar(ids, 0))

@@ -11,35 +11,35 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// DNNRegressor configures [NewDNNRegressor]: tf.estimator.DNNRegressor. The zero value of each field but HiddenUnits
-// and FeatureColumns is TensorFlow's default.
+// DNNRegressor configures [NewDNNRegressor]: tf.estimator.DNNRegressor. Except for HiddenUnits and FeatureColumns, the
+// zero value of each field is TensorFlow's default.
 type DNNRegressor struct {
 	// HiddenUnits are the widths of the hidden layers.
 	HiddenUnits []int
 	// FeatureColumns are dense: numeric, bucketized, indicator or embedding columns.
 	FeatureColumns []FeatureColumn
-	// LabelDimension is the number of targets of an example; 0 is 1.
+	// LabelDimension is the number of targets per example; 0 means 1.
 	LabelDimension int
 	// WeightColumn is the feature that weights the examples; "" is none.
 	WeightColumn string
 	// Optimizer is "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD" with the optimizer's own learning rate, or an
-	// optimizers.Optimizer. nil is Adagrad with the learning rate 0.05, which is what TensorFlow documents and
-	// TensorFlow 1 does; the DNN estimators of TensorFlow 2 name no learning rate and so get Keras's 0.001.
+	// optimizers.Optimizer. nil is Adagrad with the learning rate 0.05, as TensorFlow documents and TensorFlow 1
+	// implements; the DNN estimators of TensorFlow 2 pass no learning rate and so get Keras's 0.001.
 	Optimizer any
-	// Activation is that of the hidden layers, by name or as a function; nil is "relu".
+	// Activation is the activation of the hidden layers, by name or as a function; nil is "relu".
 	Activation any
-	// Dropout is the share of the outputs of each hidden layer that are dropped in training; 0 is none.
+	// Dropout is the fraction of each hidden layer's outputs that is dropped in training; 0 is none.
 	Dropout       float64
 	Config        RunConfig
 	LossReduction LossReduction
 }
 
-// NewDNNRegressor makes an estimator of a deep neural network with the squared error as loss:
+// NewDNNRegressor makes an estimator from a deep neural network with the squared error as loss:
 //
 //	h0 = columns side by side, in the order of their names;  h(i+1) = dropout(activation(h(i)·K(i) + b(i)));  ŷ = h·K + b
 //
-// Kernels begin at the uniform distribution of Glorot and Bengio, biases at zero; in a checkpoint they are
-// dnn/hiddenlayer_<i>/kernel and bias, dnn/logits/kernel and bias. Labels, predictions and results are those of
+// Kernels are initialized from the uniform distribution of Glorot and Bengio, biases with zeros. In a checkpoint they
+// are dnn/hiddenlayer_<i>/kernel and bias, dnn/logits/kernel and bias. Labels, predictions and results are those of
 // [NewLinearRegressor].
 func NewDNNRegressor(o DNNRegressor) (*Estimator, error) {
 	d := dnnModel{o.HiddenUnits, o.FeatureColumns, o.Optimizer, o.Activation, o.Dropout}
@@ -50,10 +50,10 @@ func NewDNNRegressor(o DNNRegressor) (*Estimator, error) {
 type DNNClassifier struct {
 	HiddenUnits    []int
 	FeatureColumns []FeatureColumn
-	// NClasses is the number of classes; 0 is 2.
+	// NClasses is the number of classes; 0 means 2.
 	NClasses     int
 	WeightColumn string
-	// LabelVocabulary lists the classes where labels are words; nil: labels are integers from 0 on.
+	// LabelVocabulary lists the classes if labels are words; nil: labels are integers from 0 on.
 	LabelVocabulary []string
 	// Optimizer, Activation and Dropout are as for [DNNRegressor].
 	Optimizer     any
@@ -63,7 +63,7 @@ type DNNClassifier struct {
 	LossReduction LossReduction
 }
 
-// NewDNNClassifier makes an estimator of the class of an example by a deep neural network as in [NewDNNRegressor],
+// NewDNNClassifier makes an estimator that classifies examples with a deep neural network as in [NewDNNRegressor],
 // whose outputs are the logits. Loss, labels, predictions and results are those of [NewLinearClassifier].
 func NewDNNClassifier(o DNNClassifier) (*Estimator, error) {
 	d := dnnModel{o.HiddenUnits, o.FeatureColumns, o.Optimizer, o.Activation, o.Dropout}
@@ -133,7 +133,7 @@ func (d dnnModel) logits(c *Context, columns []FeatureColumn, inputs Features, a
 	return affine(c, "dnn/logits", x, units)
 }
 
-// affine is x·kernel + bias.
+// affine returns x·kernel + bias.
 func affine(c *Context, name string, x *ops.Tensor, units int) *ops.Tensor {
 	kernel := c.GetVariable(distribute.VariableSpec{
 		Name: name + "/kernel", Shape: ir.Shape{x.Dim(1), units}, DType: ir.Float32, Initializer: &initializers.GlorotUniform{},

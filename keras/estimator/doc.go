@@ -11,10 +11,10 @@
 //
 // # How it works
 //
-// Each call of Train, Evaluate or Predict is a separate session. The [ModelFn] is traced under the strategy of the call
-// (once for each shape of the batches), the variables that the trace uses get their values from the latest checkpoint
-// in the model's folder (or begin at their initial values), and the traced step is replayed for each batch. Only the
-// folder is kept between calls, so training can resume even in another process and under another strategy.
+// Each call of Train, Evaluate or Predict is a separate session. The [ModelFn] is traced under the strategy of the
+// call, once for each shape of the batches. The variables that the trace uses are restored from the latest checkpoint
+// in the model's folder, or get their initial values. The traced step is then replayed for each batch. Only the folder
+// is kept between calls, so training can resume even in another process and under another strategy.
 //
 // # Words
 //
@@ -33,8 +33,8 @@
 // # Several processes
 //
 // Under distribute/multiworker all workers make the same calls of Train and Evaluate. The chief reads and writes the
-// checkpoints; the others get the values from it, so ModelDir need not be a shared folder. Each worker's input function
-// gives its own examples, according to InputContext. Training ends when any worker has no more data.
+// checkpoints, and sends the values to the others, so ModelDir need not be a shared folder. Each worker's input
+// function yields that worker's examples, according to InputContext. Training ends when any worker has no more data.
 //
 // # What differs from TensorFlow
 //

@@ -20,22 +20,21 @@ import (
 )
 
 // Estimator trains, evaluates and applies the model of a [ModelFn]: tf.estimator.Estimator. Its state is in the folder
-// of its [RunConfig]. Only one call at a time may train; a call of Evaluate or Predict uses the latest checkpoint that
-// is complete.
+// of its [RunConfig]. Only one call at a time may train. Evaluate and Predict use the latest complete checkpoint.
 type Estimator struct {
 	modelFn   ModelFn
 	config    RunConfig
 	params    Params
 	transform transform
-	// predicted works out the predictions of an example that a trace cannot make.
+	// predicted computes those predictions of an example that a trace cannot make.
 	predicted func(prediction map[string]data.Array) error
 
 	mu         sync.Mutex
 	training   bool
-	serverCall int // number of the first call of Train under a ParameterServerStrategy; 0: there was none
+	serverCall int // number of the first call of Train under a ParameterServerStrategy; 0: none yet
 }
 
-// New makes an estimator. params are handed to the ModelFn as they are.
+// New makes an estimator. params are passed to the ModelFn unchanged.
 func New(modelFn ModelFn, config RunConfig, params Params) (*Estimator, error) {
 	if modelFn == nil {
 		return nil, errors.New("estimator: New: the ModelFn is nil")
@@ -53,19 +52,19 @@ func New(modelFn ModelFn, config RunConfig, params Params) (*Estimator, error) {
 	return &Estimator{modelFn: modelFn, config: config, params: maps.Clone(params), transform: plain}, nil
 }
 
-// Config is what the estimator was made with; ModelDir is set.
+// Config returns the estimator's configuration, with ModelDir set.
 func (e *Estimator) Config() RunConfig { return e.config }
 
-// Params are what the estimator was made with.
+// Params returns the estimator's hyperparameters.
 func (e *Estimator) Params() Params { return maps.Clone(e.params) }
 
-// ModelDir is the folder of the checkpoints.
+// ModelDir returns the folder of the checkpoints.
 func (e *Estimator) ModelDir() string { return e.config.ModelDir }
 
-// LatestCheckpoint returns the path of the newest checkpoint, "" where there is none; see [LatestCheckpoint].
+// LatestCheckpoint returns the path of the newest checkpoint, or "" if there is none; see [LatestCheckpoint].
 func (e *Estimator) LatestCheckpoint() (string, error) { return LatestCheckpoint(e.config.ModelDir) }
 
-// checkpointPath is the path of the checkpoint of a step.
+// checkpointPath returns the path of the checkpoint of a step.
 func (e *Estimator) checkpointPath(step int64) string {
 	return filepath.Join(e.config.ModelDir, checkpointName(step))
 }
@@ -103,20 +102,20 @@ func (e *Estimator) VariableValue(name string) (data.Array, error) {
 	return resultOf(a)
 }
 
-// Train trains the model from its latest checkpoint on, or from the beginning, until Steps or MaxSteps are reached, a
-// hook stops it, or some replica finds no more data. The end is a checkpoint. ctx is checked between steps; where it
+// Train trains the model from its latest checkpoint, or from the beginning, until Steps or MaxSteps is reached, a hook
+// stops it, or a replica has no more data. It writes a checkpoint at the end. ctx is checked between steps. When it
 // ends, Train returns its error, and steps since the last checkpoint are lost.
 //
 // Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief
-// writes those that follow. Where the strategy is elastic (distribute.Elastic), a worker that is lost does not end it:
-// the others form the next group, with the worker that comes back or without it, as the strategy says, and all continue
-// from the chief's latest checkpoint, with new data of the input function. A worker that comes later is taken in after
-// the step under way, which is saved for that.
+// writes the following ones. If the strategy is elastic (distribute.Elastic), losing a worker does not end training:
+// the others form a new group, with or without the returning worker as the strategy says, and all continue from the
+// chief's latest checkpoint, with new data from the input function. A worker that joins later is admitted after the
+// current step, which is saved for this purpose.
 //
-// Under a ParameterServerStrategy workers compute steps, each on data of its own, and come and go as they like; servers
-// keep and update the variables, each step exactly once. The coordinator counts the steps of all workers, calls the
-// hooks, in the order of the steps, and writes the checkpoints. It reads one batch, to know the model. A new
-// coordinator continues with what the servers have.
+// Under a ParameterServerStrategy workers compute steps, each on its own data, and may come and go; servers store the
+// variables and apply each step exactly once. The coordinator counts the steps of all workers, calls the hooks in the
+// order of the steps, and writes the checkpoints. It reads one batch to learn the model. A new coordinator continues
+// from the servers' values.
 func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...TrainOption) error {
 	o, err := collect(list, TrainOption.applyTrain)
 	if err != nil {
@@ -152,7 +151,7 @@ func (e *Estimator) train(ctx context.Context, inputFn InputFn, o *options) (err
 	if err := s.agree(ctx, o); err != nil {
 		return err
 	}
-	if o.steps != nil && o.maxSteps == nil { // a session that takes this one up ends at the same step
+	if o.steps != nil && o.maxSteps == nil { // a session that continues this one ends at the same step
 		o.maxSteps = new(int(s.step) + *o.steps)
 	}
 	if err := s.agreeOnEnd(ctx, o); err != nil {
@@ -181,7 +180,7 @@ func (e *Estimator) train(ctx context.Context, inputFn InputFn, o *options) (err
 			return err
 		}
 		if over {
-			break // the data are used up
+			break // the data have ended
 		}
 		if waiting && s.started != nil {
 			return errors.Join(s.end(), errPending)
@@ -199,8 +198,8 @@ func (e *Estimator) train(ctx context.Context, inputFn InputFn, o *options) (err
 	return s.end()
 }
 
-// trainingHooks are those that every training has. The checkpoint comes last in the order of TensorFlow: after the loss
-// is known to be a number.
+// trainingHooks returns the hooks of every training. As in TensorFlow the checkpoint hook is last, after the loss was
+// checked for NaN.
 func (e *Estimator) trainingHooks() []SessionRunHook {
 	hooks := []SessionRunHook{&NaNTensorHook{}}
 	if n := or(e.config.LogStepCountSteps, defaultLogSteps); n > 0 && e.config.LogOutput != nil {
@@ -230,9 +229,9 @@ func (e *Estimator) unlock() {
 	e.mu.Unlock()
 }
 
-// Evaluate returns the loss and the metrics of the latest checkpoint (of initial values where there is none) on data,
-// by name, with "global_step". The loss is the mean over the batches of their losses, each batch counting the same, as
-// in TensorFlow; metrics count examples.
+// Evaluate returns the loss and the metrics of the latest checkpoint on data, by name, with "global_step". Without a
+// checkpoint it uses initial values. As in TensorFlow, the loss is the mean of the batches' losses, in which each batch
+// counts the same; metrics count examples.
 func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...EvaluateOption) (_ map[string]float64, err error) {
 	o, err := collect(list, EvaluateOption.applyEvaluate)
 	if err != nil {
@@ -262,7 +261,7 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Evalu
 		if err != nil {
 			return nil, err
 		}
-		if n := filled(batch); n > 0 { // else other workers have more data
+		if n := filled(batch); n > 0 { // otherwise only other workers have more data
 			sum, batches = sum+s.values.Loss*float64(n), batches+n
 		}
 		steps++
@@ -287,7 +286,7 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Evalu
 	return results, e.summarize(o.name, s.step, results)
 }
 
-// filled is the number of replicas that have examples.
+// filled returns the number of replicas that have examples.
 func filled(batch distribute.PerReplicaBatch) int {
 	n := 0
 	for _, b := range batch {
@@ -301,7 +300,7 @@ func filled(batch distribute.PerReplicaBatch) int {
 // results lists what Evaluate returns.
 func (s *Session) results(loss float64) (map[string]float64, error) {
 	out := map[string]float64{"loss": loss, globalStepName: float64(s.step)}
-	for _, name := range slices.Sorted(maps.Keys(s.metrics)) { // in an order that is the same on all workers: it adds up over them
+	for _, name := range slices.Sorted(maps.Keys(s.metrics)) { // in an order that is equal on all workers, over which it adds up
 		a, err := metrics.ResultOf(s.metrics[name])
 		if err != nil {
 			return nil, err
@@ -326,7 +325,7 @@ func (s *Session) results(loss float64) (map[string]float64, error) {
 	return out, nil
 }
 
-// applied makes a session that uses a trained model.
+// applied makes a session for a trained model.
 func (e *Estimator) applied(mode ModeKey, o options) (*Session, error) {
 	checkpoint := o.checkpoint
 	if checkpoint == "" {
@@ -338,8 +337,9 @@ func (e *Estimator) applied(mode ModeKey, o options) (*Session, error) {
 	return e.newSession(mode, checkpoint, o.hooks)
 }
 
-// Predict yields the predictions of the latest checkpoint (of initial values where there is none) for each example, by
-// name. It ends with the data of the input function, whose labels, if any, are ignored. It always runs on one replica.
+// Predict yields the predictions of the latest checkpoint for each example, by name. Without a checkpoint it uses
+// initial values. It ends with the data of the input function, whose labels, if any, are ignored. It always runs on one
+// replica.
 func (e *Estimator) Predict(ctx context.Context, inputFn InputFn, list ...PredictOption) iter.Seq2[map[string]data.Array, error] {
 	return func(yield func(map[string]data.Array, error) bool) {
 		if err := e.predict(ctx, inputFn, list, yield); err != nil {
@@ -397,7 +397,7 @@ func (e *Estimator) predictTransform(features, _ data.Tensors) (named, named, er
 	return e.transform(features, data.Tensors{})
 }
 
-// predictBatch returns the predictions of a batch, in the order of their names.
+// predictBatch returns the predictions of a batch, sorted by name.
 func (s *Session) predictBatch(ctx context.Context, batch distribute.PerReplicaBatch) ([]kernels.Array, error) {
 	var results []kernels.Array
 	err := s.run(ctx, batch, func(inst *distribute.Instance) error {
@@ -413,7 +413,7 @@ func (s *Session) predictBatch(ctx context.Context, batch distribute.PerReplicaB
 	return results, err
 }
 
-// example cuts the predictions of one example out.
+// example extracts the predictions for one example.
 func (s *Session) example(results []kernels.Array, i int) (map[string]data.Array, error) {
 	out := map[string]data.Array{}
 	for j, a := range results {

@@ -18,14 +18,14 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// Exporter keeps a model beside the checkpoints, during [TrainAndEvaluate]: tf.estimator.Exporter. An export is a
-// folder with one checkpoint, which an [Estimator] with the same ModelFn takes as its ModelDir. (TensorFlow's holds a
-// SavedModel, which needs the graph; here the ModelFn is the graph.)
+// Exporter exports models during [TrainAndEvaluate]: tf.estimator.Exporter. An export is a folder with one checkpoint,
+// which an [Estimator] with the same ModelFn can use as its ModelDir. (TensorFlow's holds a SavedModel, which includes
+// the graph; here the ModelFn is the graph.)
 type Exporter interface {
-	// Name is that of the folder below ModelDir/export, where exports are numbered by the time in seconds.
+	// Name returns the name of the folder below ModelDir/export; exports in it are numbered by the time in seconds.
 	Name() string
 	// Export is called after each evaluation of checkpoint, with its results; final says whether it is the last one. It
-	// returns the path of the export, "" for none.
+	// returns the path of the export, or "" for none.
 	Export(e *Estimator, path, checkpoint string, results map[string]float64, final bool) (string, error)
 }
 
@@ -33,7 +33,7 @@ type Exporter interface {
 type LatestExporter struct {
 	// ExporterName is the name of the folder.
 	ExporterName string
-	// ExportsToKeep is how many of the newest exports are kept: nil is 5, 0 is all.
+	// ExportsToKeep is how many of the newest exports are kept; nil is 5, 0 is all.
 	ExportsToKeep *int
 }
 
@@ -43,14 +43,14 @@ type FinalExporter struct {
 	ExporterName string
 }
 
-// BestExporter exports when an evaluation is better than all before, also than those of earlier runs:
-// tf.estimator.BestExporter. The best results are kept in the file "best.json" beside the exports.
+// BestExporter exports if an evaluation is better than all before, including those of earlier runs:
+// tf.estimator.BestExporter. The best results are stored in the file "best.json" beside the exports.
 type BestExporter struct {
-	// ExporterName is the name of the folder: "" is "best_exporter".
+	// ExporterName is the name of the folder; "" is "best_exporter".
 	ExporterName string
-	// Compare reports whether current is better than best: nil is a smaller "loss".
+	// Compare reports whether current is better than best; nil compares by the smaller "loss".
 	Compare func(best, current map[string]float64) bool
-	// ExportsToKeep is how many of the newest exports are kept: nil is 5, 0 is all.
+	// ExportsToKeep is how many of the newest exports are kept; nil is 5, 0 is all.
 	ExportsToKeep *int
 }
 
@@ -59,21 +59,21 @@ const defaultExports = 5
 // bestFile holds the results of the best evaluation.
 const bestFile = "best.json"
 
-// Name is that of the folder.
+// Name returns the name of the folder.
 func (x *LatestExporter) Name() string { return x.ExporterName }
 
-// Name is that of the folder.
+// Name returns the name of the folder.
 func (x *FinalExporter) Name() string { return x.ExporterName }
 
-// Name is that of the folder.
+// Name returns the name of the folder.
 func (x *BestExporter) Name() string { return cmp.Or(x.ExporterName, "best_exporter") }
 
-// Export exports always.
+// Export always exports.
 func (x *LatestExporter) Export(_ *Estimator, path, checkpoint string, _ map[string]float64, _ bool) (string, error) {
 	return export(path, checkpoint, or(x.ExportsToKeep, defaultExports))
 }
 
-// Export exports the last time.
+// Export exports after the final evaluation.
 func (x *FinalExporter) Export(_ *Estimator, path, checkpoint string, _ map[string]float64, final bool) (string, error) {
 	if !final {
 		return "", nil
@@ -81,7 +81,7 @@ func (x *FinalExporter) Export(_ *Estimator, path, checkpoint string, _ map[stri
 	return export(path, checkpoint, 0)
 }
 
-// Export exports what is better than the best so far.
+// Export exports if the results are better than the best so far.
 func (x *BestExporter) Export(_ *Estimator, path, checkpoint string, results map[string]float64, _ bool) (string, error) {
 	best, err := readBest(filepath.Join(path, bestFile))
 	if err != nil {
@@ -107,14 +107,14 @@ func smallerLoss(best, current map[string]float64) bool {
 	return b < a || math.IsNaN(a) && !math.IsNaN(b)
 }
 
-// finite leaves out what JSON cannot hold.
+// finite drops results that JSON cannot represent.
 func finite(results map[string]float64) map[string]float64 {
 	out := maps.Clone(results)
 	maps.DeleteFunc(out, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	return out
 }
 
-// readBest reads the best results; nil where there are none. A value that is not there was no number.
+// readBest reads the best results, or returns nil if there are none. A missing value was not finite.
 func readBest(path string) (map[string]float64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func readBest(path string) (map[string]float64, error) {
 	return best, nil
 }
 
-// parseBest reads an object of numbers of at most a megabyte.
+// parseBest reads an object of numbers of at most one megabyte.
 func parseBest(r io.Reader) (map[string]float64, error) {
 	var best map[string]float64
 	if err := json.NewDecoder(io.LimitReader(r, stateLimit)).Decode(&best); err != nil {
@@ -153,7 +153,7 @@ func export(path, checkpoint string, keep int) (string, error) {
 		return fail(err)
 	}
 	var at string
-	for stamp := time.Now().Unix(); ; stamp++ { // two exports in a second
+	for stamp := time.Now().Unix(); ; stamp++ { // for two exports within a second
 		at = filepath.Join(path, strconv.FormatInt(stamp, 10))
 		err := os.Mkdir(at, 0o777)
 		if err == nil {
@@ -204,7 +204,7 @@ func removeExports(path string, keep int) error {
 	return nil
 }
 
-// checkExporters reports exporters that cannot be told apart.
+// checkExporters reports exporters with the same name.
 func checkExporters(list []Exporter) error {
 	names := map[string]bool{}
 	for i, x := range list {

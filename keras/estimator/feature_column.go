@@ -14,38 +14,40 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FeatureColumn says how features of the input function become input of a ready-made model: tf.feature_column. Columns
-// are computed on the host, where text is; the model gets numbers and ids. A feature is (batch) or (batch, width).
+// FeatureColumn says how features of the input function become inputs of a ready-made model: tf.feature_column. Columns
+// are computed on the host, where text is available; the model receives numbers and ids. A feature is (batch) or
+// (batch, width).
 type FeatureColumn interface {
-	// ColumnName is the name of the column, by which variables are named and columns are ordered.
+	// ColumnName returns the name of the column, by which variables are named and columns are sorted.
 	ColumnName() string
 	// Validate reports what is wrong with the fields, in TensorFlow's words.
 	Validate() error
 
-	// base is the column that is computed on the host: the column itself, or the categorical column inside of it.
+	// base returns the column that is computed on the host: the column itself, or the categorical column inside it.
 	base() hostColumn
 }
 
-// hostColumn is a column that the host works out.
+// hostColumn is a column that is computed on the host.
 type hostColumn interface {
 	FeatureColumn
-	// compute returns what the trace gets: floats (batch, width), or ids (batch, width); negative ones do not count.
+	// compute returns the input for the trace: floats (batch, width), or ids (batch, width), where negative ids are
+	// ignored.
 	compute(features rawFeatures) (kernels.Array, error)
 }
 
 // CategoricalColumn is a column of ids: one of a fixed number of categories for each value of a feature.
 type CategoricalColumn interface {
 	FeatureColumn
-	// NumBuckets is the number of categories.
+	// NumBuckets returns the number of categories.
 	NumBuckets() int
 
 	ids(features rawFeatures) (idTable, error)
 }
 
-// DenseColumn is a column of numbers, which a DNN takes.
+// DenseColumn is a column of numbers, as a DNN needs.
 type DenseColumn interface {
 	FeatureColumn
-	// Width is the number of values for each example.
+	// Width returns the number of values per example.
 	Width() int
 
 	// dense returns the values (batch, Width) in a trace; in is what the host computed.
@@ -63,14 +65,14 @@ func (f rawFeatures) get(key string) (data.Array, error) {
 	return data.Array{}, fmt.Errorf("Feature %s is not in features dictionary; it has %s", key, strings.Join(f.tensors.Names, ", "))
 }
 
-// Ids that are no categories. An unknown value has one that crossings hash like any other id; where there is nothing,
-// crossings have nothing either.
+// Ids that are not categories. An unknown value has an id, which crossings hash like any other; a missing value gives
+// no crossing.
 const (
 	unknown = -1
 	nothing = -2
 )
 
-// idTable are ids, row-major (rows, width); unknown and nothing stand for values without a category.
+// idTable holds ids, row-major (rows, width); unknown and nothing stand for values without a category.
 type idTable struct {
 	rows, width int
 	ids         []int64
@@ -133,7 +135,7 @@ func (f rawFeatures) whole(key string) (values []int64, rows, width int, err err
 	return values, rows, width, nil
 }
 
-// integerAt reads an element of an integer array without the detour over float64, which rounds large ones.
+// integerAt returns an element of an integer array without converting it to float64, which rounds large integers.
 func integerAt(a kernels.Array, i int) int64 {
 	size := a.Type.Bytes() / a.Type.Shape.Size()
 	if size != 8 {
@@ -150,20 +152,20 @@ func integerAt(a kernels.Array, i int) int64 {
 // each number.
 type NumericColumn struct {
 	Key string
-	// Shape is that of one example; nil is [1].
+	// Shape is the shape of one example; nil is [1].
 	Shape []int
-	// DefaultValue stands for the feature in batches that lack it: one number for all, or as many as Shape has. nil
-	// makes that an error.
+	// DefaultValue replaces the feature in batches that lack it: one number for all elements, or one for each element
+	// of Shape. With nil a missing feature is an error.
 	DefaultValue []float64
-	// DType is "float32" where it is ""; other types of numbers are taken and computed with as float32.
+	// DType "" is "float32"; other types of numbers are accepted and computed with as float32.
 	DType        string
 	NormalizerFn func(x float64) float64
 }
 
-// ColumnName is Key.
+// ColumnName returns Key.
 func (c NumericColumn) ColumnName() string { return c.Key }
 
-// Width is the product of Shape.
+// Width returns the product of Shape.
 func (c NumericColumn) Width() int {
 	n := 1
 	for _, d := range c.Shape {
@@ -271,7 +273,7 @@ func (c NumericColumn) compute(features rawFeatures) (kernels.Array, error) {
 func (c NumericColumn) dense(_ *Context, in *ops.Tensor) *ops.Tensor { return in }
 
 // BucketizedColumn sorts the numbers of a column into buckets: tf.feature_column.bucketized_column. Boundaries b1 < ...
-// < bn make the buckets (-∞, b1), [b1, b2), ..., [bn, ∞). It is a dense column (one-hot for each number) and a
+// < bn give the buckets (-∞, b1), [b1, b2), ..., [bn, ∞). It is a dense column (one-hot for each number) and a
 // categorical one. Its name is "<key>_bucketized".
 type BucketizedColumn struct {
 	Source     NumericColumn
@@ -292,10 +294,10 @@ func (c BucketizedColumn) Validate() error {
 	return c.Source.Validate()
 }
 
-// NumBuckets is the number of buckets times the width of the source.
+// NumBuckets returns the number of buckets times the width of the source.
 func (c BucketizedColumn) NumBuckets() int { return (len(c.Boundaries) + 1) * c.Source.Width() }
 
-// Width is NumBuckets: the one-hot vectors stand one after another.
+// Width returns NumBuckets: the one-hot vectors are concatenated.
 func (c BucketizedColumn) Width() int { return c.NumBuckets() }
 
 func (c BucketizedColumn) base() hostColumn { return c }
@@ -305,7 +307,7 @@ func (c BucketizedColumn) ids(features rawFeatures) (idTable, error) {
 	width, buckets := c.Source.Width(), len(c.Boundaries)+1
 	t := idTable{rows, width, make([]int64, len(values))}
 	for i, x := range values {
-		// The first boundary above x; numbers are float32 as in the program. NaN is above all.
+		// The first boundary above x. Numbers are float32 as in the program; NaN is above all boundaries.
 		at := sort.Search(len(c.Boundaries), func(j int) bool { return float32(c.Boundaries[j]) > float32(x) })
 		t.ids[i] = int64(at + i%max(width, 1)*buckets)
 	}

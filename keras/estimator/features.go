@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Features are the tensors of one replica's batch: one tensor, a list, or a dictionary as the input function's data set
-// has them.
+// Features are the tensors of one replica's batch: one tensor, a list, or a dictionary, as the input function's data
+// set has them.
 type Features struct {
-	Names   []string // nil where they are identified by position
+	Names   []string // nil if identified by position
 	Tensors []*ops.Tensor
 }
 
@@ -21,7 +21,7 @@ func (f Features) Get(name string) *ops.Tensor {
 	return nil
 }
 
-// First returns the first feature, nil where there is none.
+// First returns the first feature, or nil if there is none.
 func (f Features) First() *ops.Tensor {
 	if len(f.Tensors) == 0 {
 		return nil

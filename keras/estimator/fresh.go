@@ -8,8 +8,8 @@ import (
 
 var optimizerType = reflect.TypeFor[optimizers.Optimizer]()
 
-// fresh returns an optimizer of the same configuration without state, so that one that was made once serves many
-// sessions: its exported fields are copied, with optimizers among them made fresh, and its Base is new.
+// fresh returns an optimizer with the same configuration but without state, so that one optimizer serves many sessions.
+// Its exported fields are copied, optimizers in them are made fresh, and its Base is new.
 func fresh(o optimizers.Optimizer) optimizers.Optimizer {
 	from := reflect.ValueOf(o)
 	if from.Kind() != reflect.Pointer || from.Elem().Kind() != reflect.Struct {
@@ -26,7 +26,7 @@ func fresh(o optimizers.Optimizer) optimizers.Optimizer {
 	return to.Interface().(optimizers.Optimizer)
 }
 
-// freshValue is a field of an optimizer: optimizers in it, and in lists in it, are made fresh.
+// freshValue copies a field of an optimizer. Optimizers in it, and in lists in it, are made fresh.
 func freshValue(v reflect.Value) reflect.Value {
 	switch {
 	case v.Type().Implements(optimizerType) && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer):

@@ -12,21 +12,21 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// LossReduction says how a ready-made model makes one number of the losses of a batch.
+// LossReduction says how a ready-made model reduces the losses of a batch to one number.
 type LossReduction string
 
-// The reductions. With SumOverBatchSize gradients are averaged over the replicas, with Sum they are added up.
+// The reductions. With SumOverBatchSize gradients are averaged over the replicas, with Sum they are added.
 const (
 	SumOverBatchSize LossReduction = "" // Σ w·l / number of losses; the default
 	Sum              LossReduction = "sum"
 )
 
-// head is the end of a ready-made model: loss, predictions and metrics of logits (batch, dimension).
+// head is the final part of a ready-made model: loss, predictions and metrics computed from logits (batch, dimension).
 type head struct {
 	kind       headKind
-	dimension  int      // of the logits
-	classes    int      // of a classifier
-	vocabulary []string // labels of a classifier that are words
+	dimension  int      // number of logits
+	classes    int      // number of classes of a classifier
+	vocabulary []string // labels of a classifier, if they are words
 	reduction  LossReduction
 }
 
@@ -54,7 +54,7 @@ func (h head) check() error {
 	return nil
 }
 
-// regressionHead is that of a regressor.
+// regressionHead returns the head of a regressor.
 func regressionHead(dimension int, r LossReduction) head {
 	if dimension == 0 {
 		dimension = 1
@@ -62,7 +62,7 @@ func regressionHead(dimension int, r LossReduction) head {
 	return head{kind: regression, dimension: dimension, reduction: r}
 }
 
-// classHead is that of a classifier; 0 classes are 2.
+// classHead returns the head of a classifier; 0 classes means 2.
 func classHead(classes int, vocabulary []string, r LossReduction) head {
 	if classes == 0 {
 		classes = 2
@@ -73,7 +73,7 @@ func classHead(classes int, vocabulary []string, r LossReduction) head {
 	return head{kind: multiClass, dimension: classes, classes: classes, vocabulary: slices.Clone(vocabulary), reduction: r}
 }
 
-// spec makes what a ModelFn returns of logits. optimizer is not nil in TRAIN.
+// spec makes the result of a ModelFn from logits. optimizer is not nil in TRAIN.
 func (h head) spec(c *Context, mode ModeKey, logits, labels, weights *ops.Tensor, optimizer optimizers.Optimizer) (EstimatorSpec, error) {
 	s := EstimatorSpec{Mode: mode, Predictions: h.predictions(logits)}
 	if mode == PREDICT {
@@ -108,7 +108,7 @@ func (h head) spec(c *Context, mode ModeKey, logits, labels, weights *ops.Tensor
 	return s, nil
 }
 
-// labels brings labels into the form of the loss: floats (batch, dimension) or ids (batch, 1).
+// labels converts labels to the form for the loss: floats (batch, dimension) or ids (batch, 1).
 func (h head) labels(labels, logits *ops.Tensor) (*ops.Tensor, error) {
 	if labels == nil {
 		return nil, fmt.Errorf("You must provide a labels Tensor; the input function gave none")
@@ -132,7 +132,7 @@ func (h head) labels(labels, logits *ops.Tensor) (*ops.Tensor, error) {
 	return ops.Cast(labels, logits.DType()), nil
 }
 
-// values are the losses before weights.
+// values returns the losses before weighting.
 func (h head) values(logits, labels *ops.Tensor) *ops.Tensor {
 	switch h.kind {
 	case binaryClass: // ln(1 + e^x) - x·z, whose derivative is σ(x) - z also at 0
@@ -195,7 +195,7 @@ func (h head) measure(s *EstimatorSpec, logits, labels, values, weights *ops.Ten
 	}
 }
 
-// hostLabels turns labels that are words into ids, and checks those that are ids.
+// hostLabels turns words into ids, and checks labels that are ids.
 func (h head) hostLabels(labels data.Tensors) (data.Tensors, error) {
 	if h.kind == regression || labels.Len() == 0 {
 		return labels, nil
@@ -226,7 +226,7 @@ func (h head) hostLabels(labels data.Tensors) (data.Tensors, error) {
 	return data.List(data.Must(data.ArrayOf(ids, rows, width))), nil
 }
 
-// predicted adds what is made of text to a prediction: the name of the class, and all ids and names.
+// predicted adds the text of a prediction: the name of the class, and all ids and names.
 func (h head) predicted(p map[string]data.Array) error {
 	if h.kind == regression {
 		return nil

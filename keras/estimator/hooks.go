@@ -11,19 +11,19 @@ import (
 )
 
 // SessionRunHook is code that is called around the steps of a session: tf.estimator.SessionRunHook. Embed [HookBase] to
-// leave methods out. A hook belongs to one session at a time. An error of a hook ends the session.
+// omit methods. A hook belongs to one session at a time. An error of a hook ends the session.
 type SessionRunHook interface {
-	// Begin is called once, when the variables have their values and before the first step.
+	// Begin is called once, after the variables were initialized or restored and before the first step.
 	Begin(s *Session) error
 	// BeforeRun is called before each step.
 	BeforeRun(c *RunContext) error
-	// AfterRun is called after each step with what it gave.
+	// AfterRun is called after each step with its results.
 	AfterRun(c *RunContext, v *RunValues) error
-	// End is called after the last step; not where the session ends with an error.
+	// End is called after the last step, but not if the session ends with an error.
 	End(s *Session) error
 }
 
-// HookBase has the methods of a [SessionRunHook], doing nothing.
+// HookBase implements the methods of a [SessionRunHook]; they do nothing.
 type HookBase struct{}
 
 // Begin does nothing.
@@ -41,27 +41,27 @@ func (HookBase) End(*Session) error { return nil }
 // RunContext is what a hook can do around a step.
 type RunContext struct{ session *Session }
 
-// Session is the one that runs.
+// Session returns the running session.
 func (c *RunContext) Session() *Session { return c.session }
 
-// RequestStop ends the session after this step, or before it where it is called in BeforeRun of the first.
+// RequestStop ends the session after this step, or before it if called in BeforeRun of the first step.
 func (c *RunContext) RequestStop() { c.session.stop = true }
 
-// RunValues is what a step gave. It is used again for the next step.
+// RunValues are the results of a step. They are overwritten by the next step.
 type RunValues struct {
 	// Loss is the mean of the replicas' losses; 0 in Predict.
 	Loss float64
 	// GlobalStep is the number of training steps finished, this one included.
 	GlobalStep int64
-	// Values has what the ModelFn handed to [Context.Fetch], and "loss": the means over the replicas.
+	// Values has the scalars that the ModelFn passed to [Context.Fetch], and "loss": the means over the replicas.
 	Values map[string]float64
 }
 
-// CheckpointSaverListener is called after each checkpoint of a training session, also that of its beginning.
+// CheckpointSaverListener is called after each checkpoint of a training session, including the one at its beginning.
 type CheckpointSaverListener func(s *Session, globalStep int64) error
 
-// timer tells when something that is due every so many steps or seconds is due: TensorFlow's SecondOrStepTimer. It is
-// due at the first question.
+// timer reports when something is due that happens every given number of steps or seconds: TensorFlow's
+// SecondOrStepTimer. It is due at the first query.
 type timer struct {
 	steps int64
 	every time.Duration
@@ -91,7 +91,8 @@ func (t *timer) mark(step int64) (elapsed time.Duration, steps int64) {
 	return elapsed, steps
 }
 
-// StopAtStepHook ends training after NumSteps more steps or when the global step is LastStep; exactly one must be set.
+// StopAtStepHook ends training after NumSteps more steps or when the global step reaches LastStep; exactly one must be
+// set.
 type StopAtStepHook struct {
 	HookBase
 	NumSteps, LastStep int
@@ -99,7 +100,7 @@ type StopAtStepHook struct {
 	last int64
 }
 
-// Begin works out the last step.
+// Begin computes the last step.
 func (h *StopAtStepHook) Begin(s *Session) error {
 	if (h.NumSteps > 0) == (h.LastStep > 0) || h.NumSteps < 0 || h.LastStep < 0 {
 		return fmt.Errorf("estimator: StopAtStepHook: exactly one of NumSteps and LastStep must be positive, received %d and %d", h.NumSteps, h.LastStep)
@@ -111,7 +112,7 @@ func (h *StopAtStepHook) Begin(s *Session) error {
 	return nil
 }
 
-// AfterRun asks to stop at the last step.
+// AfterRun requests the stop at the last step.
 func (h *StopAtStepHook) AfterRun(c *RunContext, v *RunValues) error {
 	if v.GlobalStep >= h.last {
 		c.RequestStop()
@@ -119,17 +120,17 @@ func (h *StopAtStepHook) AfterRun(c *RunContext, v *RunValues) error {
 	return nil
 }
 
-// ErrNaNLoss is the error of training whose loss is not a number.
+// ErrNaNLoss is the error of a training whose loss is NaN.
 var ErrNaNLoss = errors.New("NaN loss during training")
 
-// NaNTensorHook ends training with [ErrNaNLoss] where the loss is NaN, or, with StopOnly, without an error. Train has
-// one anyway.
+// NaNTensorHook ends training if the loss is NaN: with [ErrNaNLoss] or, with StopOnly, without an error. Train adds
+// one.
 type NaNTensorHook struct {
 	HookBase
 	StopOnly bool
 }
 
-// AfterRun looks at the loss.
+// AfterRun checks the loss.
 func (h *NaNTensorHook) AfterRun(c *RunContext, v *RunValues) error {
 	if !math.IsNaN(v.Loss) {
 		return nil
@@ -142,7 +143,7 @@ func (h *NaNTensorHook) AfterRun(c *RunContext, v *RunValues) error {
 }
 
 // LoggingTensorHook writes values of a step (see [RunValues]) to Output every EveryNIter steps or EverySecs seconds,
-// beginning with the first step, and with AtEnd once more at the end.
+// beginning with the first step. With AtEnd it also writes at the end.
 type LoggingTensorHook struct {
 	HookBase
 	Output io.Writer
@@ -216,7 +217,7 @@ func (h *LoggingTensorHook) line(v *RunValues) (string, error) {
 	return fmt.Sprintf("step = %d, %s", v.GlobalStep, strings.Join(parts, ", ")), nil
 }
 
-// End writes the values of the last step where AtEnd is set.
+// End writes the values of the last step if AtEnd is set.
 func (h *LoggingTensorHook) End(*Session) error {
 	if !h.AtEnd || h.latest == "" {
 		return nil
@@ -225,7 +226,7 @@ func (h *LoggingTensorHook) End(*Session) error {
 	return err
 }
 
-// StepCounterHook writes the number of steps per second to Output every EveryNSteps steps (0 is 100).
+// StepCounterHook writes the number of steps per second to Output every EveryNSteps steps; 0 is 100.
 type StepCounterHook struct {
 	HookBase
 	Output      io.Writer
@@ -259,7 +260,7 @@ func (h *StepCounterHook) AfterRun(_ *RunContext, v *RunValues) error {
 }
 
 // CheckpointSaverHook writes a checkpoint at the beginning, every SaveSteps steps or SaveSecs seconds, and at the end.
-// Train has one by the [RunConfig] anyway.
+// Train adds one according to the [RunConfig].
 type CheckpointSaverHook struct {
 	HookBase
 	SaveSteps int

@@ -14,22 +14,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// InputFn makes the data set of a session, TensorFlow's input_fn. Its batches are those of one replica: X holds the
-// features, Y the labels. The context reports how many replicas share a step, and which part of the data this process
-// reads where there are several.
+// InputFn creates the data set of a session, TensorFlow's input_fn. Its batches are those of one replica: X holds the
+// features, Y the labels. The context says how many replicas share a step, and with several processes which part of the
+// data this one reads.
 type InputFn func(c distribute.InputContext) (data.Dataset, error)
 
-// named are arrays with names, nil where positions identify them.
+// named are arrays with names, which are nil if the arrays are identified by position.
 type named struct {
 	names  []string
 	arrays []kernels.Array
 }
 
-// transform turns the features and labels of a batch into the arrays that the trace gets. It works on the host, where
-// text is.
+// transform turns the features and labels of a batch into the arrays for the trace. It runs on the host, where text is
+// available.
 type transform func(features, labels data.Tensors) (x, y named, err error)
 
-// plain hands everything on as it is, with floats as float32.
+// plain passes everything through, with floats as float32.
 func plain(features, labels data.Tensors) (x, y named, err error) {
 	if x, err = namedArrays(features); err == nil {
 		y, err = namedArrays(labels)
@@ -55,11 +55,11 @@ type layout struct {
 	x, y  []string
 }
 
-// host is a data set of an input function as strategies take it.
+// host is the data set of an input function in the form that strategies take.
 type host struct {
 	ds        data.Dataset
 	transform transform
-	labels    bool // whether labels are wanted
+	labels    bool // whether labels are needed
 	layout    *layout
 }
 
@@ -108,7 +108,7 @@ func (h host) batch(b data.Batch) (distribute.HostBatch, error) {
 	return distribute.HostBatch{X: x.arrays, Y: y.arrays}, nil
 }
 
-// distributed calls the input function and hands its batches to the replicas.
+// distributed calls the input function and distributes its batches to the replicas.
 func distributed(s distribute.Strategy, f InputFn, t transform, labels bool, l *layout) (*distribute.DistributedDataset, error) {
 	if f == nil {
 		return nil, errors.New("estimator: the input function is nil; pass a function that returns a data set of batches")
@@ -129,7 +129,7 @@ func distributed(s distribute.Strategy, f InputFn, t transform, labels bool, l *
 	return d, nil
 }
 
-// computed returns an array as estimators compute with it: float64 as float32.
+// computed returns an array in the types that estimators compute with: float64 becomes float32.
 func computed(a data.Array) (kernels.Array, error) {
 	if err := a.Check(); err != nil {
 		return a, err
@@ -140,7 +140,7 @@ func computed(a data.Array) (kernels.Array, error) {
 	return a, nil
 }
 
-// resultOf returns a result as programs get it: half precision as float32, and a scalar with the shape (1).
+// resultOf returns a result in the form for callers: half precision becomes float32, and a scalar gets the shape (1).
 func resultOf(a kernels.Array) (data.Array, error) {
 	if a.Rank() == 0 {
 		a.Type.Shape = ir.Shape{1}

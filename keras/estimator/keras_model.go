@@ -18,12 +18,12 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// ModelToEstimator makes an estimator of a compiled Keras model with one output: tf.keras.estimator.model_to_estimator.
-// Training begins with the weights that the model has now; the model itself stays as it is. Features are handed to the
-// model's inputs by name, or in their order where they have none.
+// ModelToEstimator makes an estimator from a compiled Keras model with one output:
+// tf.keras.estimator.model_to_estimator. Training begins with the model's current weights; the model itself does not
+// change. Features are passed to the model's inputs by name, or in order if they have no names.
 //
-// Loss, regularization and metrics are those of the model. The gradient is that of the mean over all replicas'
-// examples, so that it is exact also where batches differ in size. Evaluate returns the metrics by name, "loss" and
+// Loss, regularization and metrics are those of the model. The gradient is that of the mean over the examples of all
+// replicas, so it is exact even if batches differ in size. Evaluate returns the metrics by name, "loss" and
 // "global_step"; Predict yields the output under the name of the model's output.
 func ModelToEstimator(model *keras.Model, config RunConfig) (*Estimator, error) {
 	fail := func(err error) (*Estimator, error) { return nil, fmt.Errorf("estimator: ModelToEstimator: %w", err) }
@@ -53,7 +53,7 @@ func ModelToEstimator(model *keras.Model, config RunConfig) (*Estimator, error) 
 	return New(source.modelFn, config, nil)
 }
 
-// modelSource is what each session makes its model of.
+// modelSource is what each session creates its model from.
 type modelSource struct {
 	document []byte
 	weights  []kernels.Array
@@ -61,7 +61,7 @@ type modelSource struct {
 	metrics  []any
 }
 
-// compiled reads loss and metrics of a model's document.
+// compiled reads the loss and metrics from a model's document.
 func compiled(document []byte) (loss any, list []any, err error) {
 	var d struct {
 		Compile struct {
@@ -135,7 +135,7 @@ func values(raw json.RawMessage) ([]any, error) {
 	return out, nil
 }
 
-// model makes the session's model.
+// model creates the session's model.
 func (m *modelSource) model(c *Context, inputs []*ops.Tensor) (*keras.Model, error) {
 	return Once(c, "model", func() (*keras.Model, error) {
 		model, err := keras.ModelFromJSON(m.document, distribute.Scope(c.Strategy()), keras.Seed(c.Seed()))
@@ -202,7 +202,7 @@ func (m *modelSource) modelFn(c *Context, features Features, labels *ops.Tensor,
 	return spec, nil
 }
 
-// penalties is this replica's share of regularization and of what layers added to the loss.
+// penalties returns this replica's share of the regularization and of losses that layers added.
 func penalties(c *Context, model *keras.Model) *ops.Tensor {
 	share := 1.0
 	if n := c.GlobalBatchSize(); n > 0 {
@@ -220,7 +220,7 @@ func penalties(c *Context, model *keras.Model) *ops.Tensor {
 	return total
 }
 
-// modelInputs puts features in the order of the model's inputs.
+// modelInputs puts features into the order of the model's inputs.
 func modelInputs(model *keras.Model, features Features) ([]*ops.Tensor, error) {
 	declared := model.Inputs()
 	if features.Names == nil || len(declared) == 0 || len(features.Names) == 1 && len(declared) == 1 {
@@ -235,7 +235,7 @@ func modelInputs(model *keras.Model, features Features) ([]*ops.Tensor, error) {
 	return inputs, nil
 }
 
-// outputName is the name under which predictions are given.
+// outputName returns the name of the predictions.
 func outputName(model *keras.Model) string {
 	if names := model.OutputNames(); len(names) == 1 {
 		return names[0]

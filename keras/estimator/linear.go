@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// LinearRegressor configures [NewLinearRegressor]: tf.estimator.LinearRegressor. The zero value of each field but
-// FeatureColumns is TensorFlow's default.
+// LinearRegressor configures [NewLinearRegressor]: tf.estimator.LinearRegressor. Except for FeatureColumns, the zero
+// value of each field is TensorFlow's default.
 type LinearRegressor struct {
 	FeatureColumns []FeatureColumn
-	// LabelDimension is the number of targets of an example; 0 is 1.
+	// LabelDimension is the number of targets per example; 0 means 1.
 	LabelDimension int
 	// WeightColumn is the feature that weights the examples; "" is none.
 	WeightColumn string
@@ -28,14 +28,14 @@ type LinearRegressor struct {
 	SparseCombiner string
 }
 
-// NewLinearRegressor makes an estimator of a linear function of its features x, with the squared error as loss:
+// NewLinearRegressor makes an estimator from a linear function of its features x, with the squared error as loss:
 //
 //	ŷ = Σ over columns (x·W) + b;   loss = Σ w·(ŷ - y)² / (batch·dimension)
 //
-// A categorical column adds the weights of its ids. W and b begin at zero; they are
-// linear/linear_model/<column>/weights and linear/linear_model/bias_weights in a checkpoint. Labels are (batch) or
-// (batch, LabelDimension). Evaluate returns "loss", "average_loss", "prediction/mean", "label/mean" and "global_step";
-// Predict yields "predictions" (LabelDimension).
+// A categorical column adds the weights of its ids. W and b are initialized with zeros; in a checkpoint they are
+// linear/linear_model/<column>/weights and linear/linear_model/bias_weights. Labels are (batch) or (batch,
+// LabelDimension). Evaluate returns "loss", "average_loss", "prediction/mean", "label/mean" and "global_step"; Predict
+// yields "predictions" (LabelDimension).
 func NewLinearRegressor(o LinearRegressor) (*Estimator, error) {
 	l := linearModel{o.FeatureColumns, o.Optimizer, o.SparseCombiner}
 	return l.estimator("LinearRegressor", regressionHead(o.LabelDimension, o.LossReduction), o.WeightColumn, o.Config)
@@ -44,11 +44,11 @@ func NewLinearRegressor(o LinearRegressor) (*Estimator, error) {
 // LinearClassifier configures [NewLinearClassifier]: tf.estimator.LinearClassifier; see [LinearRegressor].
 type LinearClassifier struct {
 	FeatureColumns []FeatureColumn
-	// NClasses is the number of classes; 0 is 2.
+	// NClasses is the number of classes; 0 means 2.
 	NClasses int
 	// WeightColumn is the feature that weights the examples; "" is none.
 	WeightColumn string
-	// LabelVocabulary lists the classes where labels are words; nil: labels are integers from 0 on.
+	// LabelVocabulary lists the classes if labels are words; nil: labels are integers from 0 on.
 	LabelVocabulary []string
 	// Optimizer is as for [LinearRegressor].
 	Optimizer      any
@@ -57,8 +57,8 @@ type LinearClassifier struct {
 	SparseCombiner string
 }
 
-// NewLinearClassifier makes an estimator of the class of an example, from logits z that are linear in its features, as
-// in [NewLinearRegressor]:
+// NewLinearClassifier makes an estimator that classifies examples by logits z, which are linear in the features as in
+// [NewLinearRegressor]:
 //
 //	two classes:  z (batch, 1), p = 1/(1+e^-z),  loss = mean of -[y·ln p + (1-y)·ln(1-p)]
 //	more:         z (batch, NClasses), p = softmax(z),  loss = mean of -ln p_y
@@ -100,7 +100,7 @@ func (l linearModel) estimator(name string, h head, weightColumn string, config 
 
 const linearScope = "linear/linear_model"
 
-// logits adds up what the columns contribute.
+// logits adds the contributions of the columns.
 func (l linearModel) logits(c *Context, columns []FeatureColumn, inputs Features, units int) *ops.Tensor {
 	c.scope = linearScope
 	var sum *ops.Tensor

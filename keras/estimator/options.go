@@ -41,7 +41,7 @@ type options struct {
 	name            string
 }
 
-// extent says how many steps a session makes, as its caller does.
+// extent describes how many steps a session makes, as its caller specified it.
 func (o *options) extent() string {
 	switch {
 	case o.steps != nil:
@@ -74,8 +74,8 @@ func (f sessionOption) applyTrain(o *options) error    { return f(o) }
 func (f sessionOption) applyEvaluate(o *options) error { return f(o) }
 func (f sessionOption) applyPredict(o *options) error  { return f(o) }
 
-// Steps limits a session: Train makes n more steps, Evaluate takes n steps of batches. Without it both go on to the end
-// of the data.
+// Steps limits a session: Train makes n more steps, Evaluate makes n steps. Without it both continue to the end of the
+// data.
 func Steps(n int) StepsOption {
 	return stepsOption(func(o *options) error {
 		if n <= 0 {
@@ -86,8 +86,8 @@ func Steps(n int) StepsOption {
 	})
 }
 
-// MaxSteps makes Train go on until the global step is n; where it is already, Train does nothing. It cannot be combined
-// with Steps.
+// MaxSteps makes Train continue until the global step is n. If that is already reached, Train does nothing. It cannot
+// be combined with Steps.
 func MaxSteps(n int) TrainOption {
 	return trainOption(func(o *options) error {
 		if n <= 0 {
@@ -98,17 +98,18 @@ func MaxSteps(n int) TrainOption {
 	})
 }
 
-// Hooks adds hooks, called in this order after those that a session has anyway.
+// Hooks adds hooks, which are called in this order after the session's own hooks.
 func Hooks(hooks ...SessionRunHook) SessionOption {
 	return sessionOption(func(o *options) error { o.hooks = append(o.hooks, hooks...); return nil })
 }
 
-// SavingListeners are called after each checkpoint that Train writes.
+// SavingListeners adds listeners, which are called after each checkpoint that Train writes.
 func SavingListeners(listeners ...CheckpointSaverListener) TrainOption {
 	return trainOption(func(o *options) error { o.listeners = append(o.listeners, listeners...); return nil })
 }
 
-// Name tells several evaluations apart: the summaries of Evaluate are in the folder eval_NAME, without a name in eval.
+// Name distinguishes several evaluations: the summaries of Evaluate are in the folder eval_NAME, or eval without a
+// name.
 func Name(name string) EvaluateOption {
 	return evaluateOption(func(o *options) error {
 		if name != "" && (name != filepath.Base(name) || name == "." || name == "..") {
@@ -119,13 +120,13 @@ func Name(name string) EvaluateOption {
 	})
 }
 
-// CheckpointPath makes Evaluate and Predict use this checkpoint in place of the latest one of the folder; see
+// CheckpointPath makes Evaluate and Predict use this checkpoint instead of the latest one in the folder; see
 // [LatestCheckpoint] for its form.
 func CheckpointPath(path string) CheckpointOption {
 	return checkpointOption(func(o *options) error { o.checkpoint = path; return nil })
 }
 
-// collect applies the options of a call; apply is how an option of its kind is applied.
+// collect applies the options of a call; apply applies an option of its kind.
 func collect[O any](list []O, apply func(O, *options) error) (options, error) {
 	var o options
 	for _, option := range list {

@@ -8,18 +8,19 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// Role is the place of a process among those of a job, as tf.estimator.RunConfig tells it: the chief trains and saves,
-// workers train, the evaluator evaluates checkpoints beside them.
+// Role is the role of a process in a job, as in tf.estimator.RunConfig: the chief trains and saves, workers train, and
+// the evaluator evaluates checkpoints at the same time.
 type Role struct {
-	TaskType string // "worker" where there is no cluster
+	TaskType string // "worker" if there is no cluster
 	TaskID   int
 	IsChief  bool
 	// NumWorkerReplicas counts the chief and the workers, NumPSReplicas the parameter servers; both are 0 for the
 	// evaluator, which is not part of the cluster.
 	NumWorkerReplicas, NumPSReplicas int
-	// GlobalIDInCluster numbers the chief, the workers and the parameter servers; -1 for the evaluator.
+	// GlobalIDInCluster numbers the chief, the workers and the parameter servers; it is -1 for the evaluator.
 	GlobalIDInCluster int
-	// Master is the address of this task; "" where there is no cluster, where it has one task, and for the evaluator.
+	// Master is the address of this task. It is "" if there is no cluster or the cluster has only one task, and for the
+	// evaluator.
 	Master string
 }
 
@@ -30,9 +31,9 @@ const (
 	evaluatorTask = "evaluator"
 )
 
-// Role is the role that Cluster gives this process, by TensorFlow's rules: a cluster has exactly one chief, and the
-// evaluator stands outside of it. If TrainDistribute is a strategy over several processes, there may be no chief; the
-// first worker is it then. Without a cluster this process is the only worker, or that of its rank in the strategy.
+// Role returns the role that Cluster gives this process, by TensorFlow's rules: a cluster has exactly one chief, and
+// the evaluator is not part of it. If TrainDistribute is a strategy over several processes, there may be no chief; then
+// the first worker is the chief. Without a cluster this process is the only worker, or has its rank in the strategy.
 func (c RunConfig) Role() (Role, error) {
 	alone := Role{TaskType: workerTask, IsChief: true, NumWorkerReplicas: 1}
 	if c.Cluster == nil {
@@ -59,7 +60,7 @@ func (c RunConfig) Role() (Role, error) {
 	case spec.Empty():
 		return evaluatorRole(task), nil
 	case task.Type == evaluatorTask && !spec.Has(chiefTask) && task.Index == 0:
-		return evaluatorRole(task), nil // beside workers that train together, of which the first is the chief
+		return evaluatorRole(task), nil // beside workers that train together, the first of which is the chief
 	case !spec.Has(chiefTask) && !together:
 		return fail("If \"cluster\" is set in TF_CONFIG, it must have one \"chief\" node; it has %v", spec)
 	}
@@ -83,7 +84,7 @@ func (c RunConfig) Role() (Role, error) {
 	return c.roleIn(spec, task)
 }
 
-// taskOf reads the task; what is not known stays so.
+// taskOf reads the task. Unknown parts stay unset.
 func taskOf(r cluster.Resolver) (cluster.Task, error) {
 	kind, err := r.TaskType()
 	if err != nil {
@@ -97,13 +98,13 @@ func evaluatorRole(t cluster.Task) Role {
 	return Role{TaskType: evaluatorTask, TaskID: max(t.Index, 0), GlobalIDInCluster: -1}
 }
 
-// roleIn is the role of a task of the cluster.
+// roleIn returns the role of a task of the cluster.
 func (c RunConfig) roleIn(spec *cluster.Spec, task cluster.Task) (Role, error) {
 	count := func(job string) int {
 		if !spec.Has(job) {
 			return 0
 		}
-		n, _ := spec.NumTasks(job) // the job is there
+		n, _ := spec.NumTasks(job) // the job exists
 		return n
 	}
 	address, err := c.Cluster.Master(task, "grpc")
@@ -127,5 +128,5 @@ func (c RunConfig) roleIn(spec *cluster.Spec, task cluster.Task) (Role, error) {
 	return role, nil
 }
 
-// errServer is what a parameter server is told.
+// errServer is the error for a parameter server.
 var errServer = errors.New("estimator: TrainAndEvaluate: this is a parameter server; let it run parameterserver.RunStrategy, which serves, and give the strategy of the others as TrainDistribute")

@@ -11,31 +11,31 @@ import (
 // RunConfig says where and how an [Estimator] runs: tf.estimator.RunConfig. The zero value is TensorFlow's default.
 type RunConfig struct {
 	// TrainDistribute and EvalDistribute are the strategies of Train and Evaluate; nil is one replica on the CPU.
-	// Predict always has one replica, as in TensorFlow.
+	// Predict always uses one replica, as in TensorFlow.
 	TrainDistribute, EvalDistribute distribute.Strategy
-	// ModelDir is the folder of the checkpoints, made where it does not exist. "" is a new temporary folder, which
-	// stays.
+	// ModelDir is the folder of the checkpoints, which is created if it does not exist. "" creates a temporary folder,
+	// which is not removed.
 	ModelDir string
-	// SaveCheckpointsSteps is the number of steps and SaveCheckpointsSecs the number of seconds between two
-	// checkpoints; at most one may be set, and without either it is 600 seconds. Training saves at its beginning and at
-	// its end in any case.
+	// SaveCheckpointsSteps or SaveCheckpointsSecs is the number of steps or seconds between two checkpoints. At most
+	// one may be set; without either it is 600 seconds. Training also saves at its beginning and at its end.
 	SaveCheckpointsSteps, SaveCheckpointsSecs int
-	// KeepCheckpointMax is how many of the newest checkpoints are kept: nil is 5, 0 is all.
+	// KeepCheckpointMax is how many of the newest checkpoints are kept; nil is 5, 0 is all.
 	KeepCheckpointMax *int
-	// LogStepCountSteps is the number of steps between two lines about loss and speed in LogOutput: nil is 100, 0 is
+	// LogStepCountSteps is the number of steps between two lines about loss and speed in LogOutput; nil is 100, 0 is
 	// never.
 	LogStepCountSteps *int
-	// SaveSummarySteps is the number of steps between two summaries for TensorBoard, of the loss, fetches and steps a
-	// second, in ModelDir: nil is 100, 0 is never. Evaluate writes its results to the folder eval there.
+	// SaveSummarySteps is the number of steps between two TensorBoard summaries in ModelDir, with the loss, fetches and
+	// steps per second; nil is 100, 0 is never. Evaluate writes its results to the folder eval there.
 	SaveSummarySteps *int
-	// LogOutput is where Train and Evaluate tell about their progress; nil is nowhere.
+	// LogOutput is where Train and Evaluate report their progress; nil is nowhere.
 	LogOutput io.Writer
 	// TFRandomSeed seeds initial values and random layers.
 	TFRandomSeed uint64
-	// WarmStartFrom gives a new model values of another one; nil begins with the initializers' values.
+	// WarmStartFrom initializes a new model from another one; nil uses the initializers.
 	WarmStartFrom *WarmStartSettings
-	// Cluster says which role this process has in a job of several; nil is a process of its own. &cluster.TFConfig{}
-	// reads TF_CONFIG, which TensorFlow does unasked. See [RunConfig.Role] and [TrainAndEvaluate].
+	// Cluster determines the role of this process in a job of several; nil means a process on its own.
+	// &cluster.TFConfig{} reads TF_CONFIG, which TensorFlow does by default. See [RunConfig.Role] and
+	// [TrainAndEvaluate].
 	Cluster cluster.Resolver
 }
 
@@ -46,7 +46,7 @@ const (
 	defaultSummary  = 100
 )
 
-// Validate reports settings that cannot go together, in TensorFlow's words.
+// Validate reports incompatible settings, in TensorFlow's words.
 func (c RunConfig) Validate() error {
 	switch {
 	case c.SaveCheckpointsSteps != 0 && c.SaveCheckpointsSecs != 0:

@@ -14,17 +14,17 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Train where TrainDistribute is a ParameterServerStrategy: workers compute the gradients of the ModelFn's loss, each
-// of batches of its own input (servers_worker.go), servers keep and update the variables (servers_variables.go), and
-// the coordinator hands out the steps, calls the hooks and writes checkpoints (servers_coordinator.go).
+// Train with a ParameterServerStrategy as TrainDistribute: workers compute the gradients of the ModelFn's loss, each
+// for batches of its own input (servers_worker.go). Servers store and update the variables (servers_variables.go). The
+// coordinator assigns the steps, calls the hooks and writes checkpoints (servers_coordinator.go).
 
-// onServers returns the strategy of Train where it is one with parameter servers.
+// onServers returns the strategy of Train if it uses parameter servers, otherwise nil.
 func (e *Estimator) onServers() *distribute.ParameterServerStrategy {
 	s, _ := e.config.TrainDistribute.(*distribute.ParameterServerStrategy)
 	return s
 }
 
-// serverTraining is a session of Train on one process of such a job.
+// serverTraining is a session of Train in one process of such a job.
 type serverTraining struct {
 	s        *Session
 	strategy *distribute.ParameterServerStrategy
@@ -32,28 +32,28 @@ type serverTraining struct {
 	number   int // of the call
 	name     string
 	done     int64        // updates that the servers have made
-	saves    func() error // is called before a checkpoint is written
+	saves    func() error // called before a checkpoint is written
 
 	optimizers []optimizers.Optimizer
 	trained    []*serverVariable
-	moved      []*serverVariable             // by what the step assigns: moving statistics
-	replaced   map[*distribute.Variable]bool // by the step, before gradients are applied, otherwise than by adding to those that are not trained
+	moved      []*serverVariable             // assigned by the step: moving statistics
+	replaced   map[*distribute.Variable]bool // assigned by the step before gradients are applied, except untrained ones that it only adds to
 
-	gradients map[*distribute.Variable]*ops.Tensor // of the trace under way
-	batch     string                               // the types of the first batch
-	listed    []string                             // operations of the step for it
-	compared  bool                                 // with those of the coordinator
+	gradients map[*distribute.Variable]*ops.Tensor // of the current trace
+	batch     string                               // types of the first batch
+	listed    []string                             // operations of the step for that batch
+	compared  bool                                 // compared with the coordinator's
 
-	mu    sync.Mutex // a step at a time
+	mu    sync.Mutex // one step at a time
 	left  bool
 	next  func() (distribute.PerReplicaBatch, error, bool)
-	ended bool // the data of this worker are used up
+	ended bool // the data of this worker have ended
 }
 
-// serverVariable is a variable of the session and its like on the servers.
+// serverVariable is a variable of the session and its counterpart on the servers.
 type serverVariable struct {
 	local      *distribute.Variable
-	optimizer  int // that updates it
+	optimizer  int // index of the optimizer that updates it
 	rule       parameters.Rule
 	constraint parameters.Constraint
 	remote     *parameters.Variable
@@ -61,7 +61,7 @@ type serverVariable struct {
 
 // serverResult is what a step tells the coordinator.
 type serverResult struct {
-	Over   bool // there were no data
+	Over   bool // the data have ended
 	Loss   float64
 	Values map[string]float64
 }
@@ -69,7 +69,7 @@ type serverResult struct {
 // serverOrder is what the coordinator tells a step.
 type serverOrder struct {
 	Step  int64
-	Rates []float64 // of the optimizers
+	Rates []float64 // learning rates of the optimizers
 }
 
 // trainOnServers is Train under a ParameterServerStrategy.
@@ -121,7 +121,7 @@ func (t *serverTraining) noteName(what string) string {
 	return fmt.Sprintf("estimator/call %d/%s", t.number, what)
 }
 
-// over reports whether the coordinator has come to the end of this call.
+// over reports whether the coordinator has finished this call.
 func (t *serverTraining) over(ctx context.Context) (bool, error) {
 	text, err := t.job.Note(ctx, t.noteName("end"))
 	if err != nil || text == nil {
@@ -133,7 +133,7 @@ func (t *serverTraining) over(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// sharded lets an input function know which part of the data is this worker's.
+// sharded tells an input function which part of the data this worker reads.
 func (t *serverTraining) sharded(f InputFn) InputFn {
 	if f == nil {
 		return nil

@@ -12,9 +12,10 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// The coordinator's side of Train: steps in windows, between which the hooks are called and checkpoints written.
+// The coordinator's part of Train: it runs the steps in windows, and calls the hooks and writes checkpoints between
+// them.
 
-// coordinate hands out the steps.
+// coordinate assigns the steps.
 func (t *serverTraining) coordinate(ctx context.Context, o *options) error {
 	s := t.s
 	batch, err, ok := t.next()
@@ -86,8 +87,8 @@ func (t *serverTraining) begin(ctx context.Context) (int64, error) {
 	return at, nil
 }
 
-// window runs some steps, and calls the hooks for each when all have ended: then a checkpoint has the updates of whole
-// steps.
+// window runs some steps, and calls the hooks for each after all have ended: a checkpoint then holds the updates of
+// whole steps.
 func (t *serverTraining) window(ctx context.Context, o *options) (over bool, err error) {
 	s := t.s
 	n := int64(8 * t.job.Workers())

@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Workers of Train compute by the ModelFn that they have themselves, and nothing that they send would show another
-// activation or loss. So the coordinator notes what its step consists of, and a worker compares before its first one.
+// Each worker of Train computes with its own ModelFn, and nothing that it sends would reveal another activation or
+// loss. So the coordinator notes what its step consists of, and a worker compares that before its first step.
 
-// facts says line by line what the processes of a Train have in common.
+// facts lists, line by line, what the processes of a Train have in common.
 func (t *serverTraining) facts() []string {
 	lines := []string{fmt.Sprintf("seed %d", t.s.estimator.config.TFRandomSeed), fmt.Sprintf("results %q", t.s.outputs)}
 	for _, o := range t.optimizers {
@@ -22,12 +22,12 @@ func (t *serverTraining) facts() []string {
 	for _, v := range t.all() {
 		lines = append(lines, fmt.Sprintf("variable %s %v, trained %v", v.local.Path(), v.local.Type(), slices.Contains(t.trained, v)))
 	}
-	slices.Sort(lines[2:]) // a ModelFn may go through a map
+	slices.Sort(lines[2:]) // a ModelFn may iterate over a map
 	return lines
 }
 
-// operations lists the operations of a step, without saying which values they are of: the order of a ModelFn that goes
-// through a map differs from one process to the other.
+// operations lists the operations of a step without their operands: the order in a ModelFn that iterates over a map
+// differs between processes.
 func operations(p *ir.Program) []string {
 	count := map[string]int{}
 	_, body, _ := strings.Cut(p.String(), "\n")
@@ -36,7 +36,7 @@ func operations(p *ir.Program) []string {
 		if !computes {
 			continue
 		}
-		line, _, _ = strings.Cut(line, " // ") // the name of a layer, which may be counted
+		line, _, _ = strings.Cut(line, " // ") // the name of a layer, which may include a number
 		op, rest, _ := strings.Cut(line, "(")
 		_, rest, _ = strings.Cut(rest, ")")
 		count["operation "+op+rest]++
@@ -57,8 +57,8 @@ func (t *serverTraining) tellFacts(ctx context.Context) error {
 	return t.job.SetNote(ctx, t.noteName("operations of "+t.batch), []byte(servers.Facts(t.listed)))
 }
 
-// compare makes sure that this worker runs the program of the coordinator. It is told as the error of a step, so that
-// all processes learn of it. Operations are compared where both began with batches of one shape.
+// compare checks that this worker runs the coordinator's program. A difference is reported as the error of a step, so
+// that all processes learn of it. Operations are compared only if both began with batches of one shape.
 func (t *serverTraining) compare(ctx context.Context) error {
 	if err := t.compareNote(ctx, "program", t.facts()); err != nil {
 		return err

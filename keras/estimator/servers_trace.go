@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Tracing the ModelFn: what its optimizers would do becomes gradients for the servers.
+// Tracing the ModelFn: instead of applying its optimizers, the trace outputs gradients for the servers.
 
-// take is what an optimizer does in a step: the gradients go to the servers.
+// take replaces an optimizer's step: the gradients go to the servers.
 func (t *serverTraining) take(c *Context, o optimizers.Optimizer, loss *ops.Tensor, variables distribute.Variables) {
 	if t.gradients == nil {
 		t.gradients = map[*distribute.Variable]*ops.Tensor{}
@@ -64,7 +64,7 @@ func (t *serverTraining) take(c *Context, o optimizers.Optimizer, loss *ops.Tens
 	}
 }
 
-// results are the gradients, in the order of the variables. The trace is over.
+// results returns the gradients, in the order of the variables, at the end of the trace.
 func (t *serverTraining) results(r *distribute.Replica) []*ops.Tensor {
 	var out []*ops.Tensor
 	t.noteAssignments(r)
@@ -82,8 +82,7 @@ func (t *serverTraining) results(r *distribute.Replica) []*ops.Tensor {
 	return out
 }
 
-// noteAssignments notes the variables that the step has given other values: that are trained, or otherwise than by
-// adding to them.
+// noteAssignments records the variables that the step assigns, except untrained ones that it only adds to.
 func (t *serverTraining) noteAssignments(r *distribute.Replica) {
 	if t.replaced == nil {
 		t.replaced = map[*distribute.Variable]bool{}
@@ -104,7 +103,7 @@ func (t *serverTraining) noteAssignments(r *distribute.Replica) {
 	}
 }
 
-// look traces the model for a batch, and finds out which variables it has.
+// look traces the model for a batch, to find its variables.
 func (t *serverTraining) look(batch distribute.PerReplicaBatch) error {
 	inst, _, err := t.s.acquire(batch)
 	if err != nil {
@@ -129,7 +128,7 @@ func (t *serverTraining) look(batch distribute.PerReplicaBatch) error {
 			if err := v.Place(t.strategy, 0); err != nil {
 				return err
 			}
-			t.s.variables = append(t.s.variables, v) // checkpoints have it
+			t.s.variables = append(t.s.variables, v) // checkpoints store it
 		}
 	}
 	for _, v := range t.s.variables {

@@ -17,8 +17,8 @@ import (
 
 func (t *serverTraining) all() []*serverVariable { return slices.Concat(t.trained, t.moved) }
 
-// place puts the variables on the servers, or finds those of an earlier coordinator, or of an earlier call, which have
-// come further.
+// place creates the variables on the servers, or finds those of an earlier coordinator or call, whose training has
+// advanced.
 func (t *serverTraining) place(ctx context.Context) error {
 	for _, v := range t.all() {
 		var created bool
@@ -40,7 +40,7 @@ func (t *serverTraining) place(ctx context.Context) error {
 	return t.count(ctx)
 }
 
-// count asks how many updates there were: every step updates every variable, so the smallest one is asked.
+// count reads the number of updates. Every step updates every variable, so the smallest one is asked.
 func (t *serverTraining) count(ctx context.Context) error {
 	least := slices.MinFunc(t.trained, func(a, b *serverVariable) int { return a.local.Size() - b.local.Size() })
 	_, n, err := t.job.Slots(ctx, least.remote)
@@ -49,7 +49,7 @@ func (t *serverTraining) count(ctx context.Context) error {
 	return err
 }
 
-// pull brings the values here that a checkpoint has.
+// pull reads the values that a checkpoint stores from the servers.
 func (t *serverTraining) pull(ctx context.Context) error {
 	for _, v := range t.all() {
 		r := &parameters.Read{Variable: v.remote}
@@ -90,7 +90,7 @@ func (t *serverTraining) pull(ctx context.Context) error {
 	return nil
 }
 
-// floats are the numbers of a float32 array.
+// floats returns the elements of a float32 array.
 func floats(a kernels.Array) []float32 {
 	out := make([]float32, len(a.Data)/4)
 	for i := range out {

@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// A worker's side of Train: gradients of batches of its own input, until the coordinator ends the call.
+// The worker's part of Train: it computes gradients for batches of its own input, until the coordinator ends the call.
 
-// work computes what the coordinator asks for until it ends the call.
+// work computes what the coordinator requests until the coordinator ends the call.
 func (t *serverTraining) work(ctx context.Context) error {
 	t.job.Register(t.noteName("step"), parameters.Function(t.step).Until(ctx)) // the data end with it too
 	err := t.await(ctx)
@@ -95,7 +95,7 @@ func (t *serverTraining) step(ctx context.Context, c *parameters.Closure) (out p
 	return out, err
 }
 
-// compute runs the step on values of the servers.
+// compute runs the step with the servers' values.
 func (t *serverTraining) compute(ctx context.Context, batch distribute.PerReplicaBatch, order serverOrder, out *parameters.Outcome) (result serverResult, err error) {
 	all := t.all()
 	reads := make([]*parameters.Read, len(all))
@@ -132,7 +132,7 @@ func (t *serverTraining) compute(ctx context.Context, batch distribute.PerReplic
 		if v.optimizer >= len(order.Rates) {
 			return result, errors.New("the coordinator trains by other optimizers; run the same program everywhere")
 		}
-		if t.replaced[v.local] { // first, as the gradient is that of the value which was assigned
+		if t.replaced[v.local] { // first, because the gradient belongs to the assigned value
 			now, err := floatsOf(v.local)
 			if err != nil {
 				return result, err
@@ -154,7 +154,7 @@ func (t *serverTraining) compute(ctx context.Context, batch distribute.PerReplic
 		if slices.Equal(now, before) {
 			continue
 		}
-		op := parameters.Assign // of which the last counts; what steps count, all of them do
+		op := parameters.Assign // the last assignment counts, while all contributions to counters are added
 		if !t.replaced[v.local] {
 			op = parameters.Add
 			for j, old := range before {

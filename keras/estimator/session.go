@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// Session is one call of Train, Evaluate or Predict: the traced step, its variables and its hooks. Hooks get it.
+// Session is one call of Train, Evaluate or Predict: the traced step, its variables and its hooks. It is passed to
+// hooks.
 type Session struct {
 	estimator  *Estimator
 	mode       ModeKey
@@ -24,13 +25,13 @@ type Session struct {
 	function   *distribute.Function
 	layout     layout
 	features   int    // number of inputs that are features
-	checkpoint string // that variables are restored from; "" for initial values
+	checkpoint string // checkpoint to restore variables from; "" for initial values
 	listeners  []CheckpointSaverListener
 
-	kept       map[string]any // by Once
+	kept       map[string]any // results of Once
 	globalStep *distribute.Variable
-	variables  distribute.Variables // of the model, those that a checkpoint holds
-	restored   int                  // of them
+	variables  distribute.Variables // the variables of the model that a checkpoint stores
+	restored   int                  // how many of them are restored
 	metrics    map[string]metrics.Metric
 	reset      map[string]bool
 
@@ -42,10 +43,10 @@ type Session struct {
 	hooks       []SessionRunHook
 	started     []SessionRunHook
 
-	servers *serverTraining // that variables lie on, in TRAIN; nil: they are here
+	servers *serverTraining // store the variables, in TRAIN; nil: this process does
 
-	step    int64 // finished steps
-	runs    int64 // of an evaluation or prediction: each draws other random numbers
+	step    int64 // number of finished steps
+	runs    int64 // number of evaluation or prediction steps: each draws other random numbers
 	saved   int64 // step of the last checkpoint of this session, -1 for none
 	stop    bool
 	values  RunValues
@@ -74,19 +75,19 @@ func (e *Estimator) newSession(mode ModeKey, checkpoint string, hooks []SessionR
 	return s, nil
 }
 
-// Mode is what the session is for.
+// Mode returns what the session is for.
 func (s *Session) Mode() ModeKey { return s.mode }
 
-// Strategy is that of the session.
+// Strategy returns the strategy of the session.
 func (s *Session) Strategy() distribute.Strategy { return s.strategy }
 
-// GlobalStep is the number of training steps finished.
+// GlobalStep returns the number of finished training steps.
 func (s *Session) GlobalStep() int64 { return s.step }
 
-// Variables are those that a checkpoint holds.
+// Variables returns the variables that a checkpoint stores.
 func (s *Session) Variables() distribute.Variables { return slices.Clone(s.variables) }
 
-// VariableValue returns a copy of the value that a variable has now.
+// VariableValue returns a copy of a variable's current value.
 func (s *Session) VariableValue(name string) (data.Array, error) {
 	for _, v := range s.variables {
 		if v.Path() == name {
@@ -100,12 +101,12 @@ func (s *Session) VariableValue(name string) (data.Array, error) {
 	return data.Array{}, fmt.Errorf("estimator: the session has no variable %q", name)
 }
 
-// SaveCheckpoint writes a checkpoint of the current step and returns its path. It does nothing where this step has been
-// saved, and in processes that do not write checkpoints.
+// SaveCheckpoint writes a checkpoint of the current step and returns its path. It does nothing if this step was saved
+// already, or in processes that do not write checkpoints.
 func (s *Session) SaveCheckpoint() (string, error) {
 	if t := s.servers; t != nil && t.saves != nil {
 		at := s.step
-		s.step = t.done // hooks are called for each step of a window after the last one was made
+		s.step = t.done // hooks are called for each step of a window after its last step has run
 		defer func() { s.step = at }()
 		if s.saved != s.step {
 			if err := t.saves(); err != nil {
@@ -132,7 +133,7 @@ func (s *Session) SaveCheckpoint() (string, error) {
 	return path, nil
 }
 
-// trace builds one replica's step.
+// trace traces one replica's step.
 func (s *Session) trace(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 	c := &Context{
 		Replica: r, Labels: Features{s.layout.y, in[s.features:]}, Config: s.estimator.config, session: s, mode: s.mode,
@@ -214,7 +215,7 @@ func sorted(m map[string]*ops.Tensor) (names []string, tensors []*ops.Tensor) {
 	return names, tensors
 }
 
-// measure updates metrics, in the order of their names.
+// measure updates metrics, sorted by name.
 func (s *Session) measure(r *distribute.Replica, list map[string]MetricOp) {
 	names := make([]string, 0, len(list))
 	for name := range list {
@@ -242,7 +243,7 @@ func (s *Session) measure(r *distribute.Replica, list map[string]MetricOp) {
 	}
 }
 
-// collect remembers the model's variables of a trace.
+// collect records the model's variables in a trace.
 func (s *Session) collect(r *distribute.Replica) {
 	own := map[*distribute.Variable]bool{}
 	for _, m := range s.metrics {
@@ -262,7 +263,7 @@ func (s *Session) collect(r *distribute.Replica) {
 	}
 }
 
-// prepare gives variables that came with a new trace their values.
+// prepare initializes the variables that a new trace has created.
 func (s *Session) prepare(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(s.metrics)) {
 		if !s.reset[name] {
@@ -277,7 +278,7 @@ func (s *Session) prepare(ctx context.Context) error {
 		return nil
 	}
 	switch w := s.estimator.config.WarmStartFrom; {
-	case !s.leads(): // it gets them from the worker that does
+	case !s.leads(): // it receives them from the worker that does
 	case s.checkpoint != "":
 		if err := restore(s.checkpoint, added); err != nil {
 			return err
@@ -294,7 +295,7 @@ func (s *Session) prepare(ctx context.Context) error {
 	return s.share(ctx, added)
 }
 
-// acquire takes an instance of the step for a batch, and gives it the batch. The caller releases it.
+// acquire takes an instance of the step for a batch, and loads the batch. The caller releases it.
 func (s *Session) acquire(batch distribute.PerReplicaBatch) (inst *distribute.Instance, sizes []int, err error) {
 	types := make([][]ir.Type, len(batch))
 	sizes = make([]int, len(batch))
@@ -323,8 +324,8 @@ func (s *Session) acquire(batch distribute.PerReplicaBatch) (inst *distribute.In
 	return inst, sizes, nil
 }
 
-// run computes one step and calls the hooks. What it read is in s.values and, for predictions, in the instance that f
-// gets.
+// run computes one step and calls the hooks. The values that it read are in s.values, and predictions in the instance
+// that f receives.
 func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f func(*distribute.Instance) error) error {
 	inst, sizes, err := s.acquire(batch)
 	if err != nil {
@@ -381,7 +382,7 @@ func (s *Session) begin() error {
 	return nil
 }
 
-// end tells the hooks that the session is over.
+// end notifies the hooks of the end of the session.
 func (s *Session) end() error {
 	for _, h := range s.started {
 		if err := h.End(s); err != nil {
@@ -391,7 +392,7 @@ func (s *Session) end() error {
 	return nil
 }
 
-// read takes the mean of loss and fetches over the replicas that had examples.
+// read computes the means of loss and fetches over the replicas that had examples.
 func (s *Session) read(inst *distribute.Instance, sizes []int) error {
 	s.values.GlobalStep = s.step
 	first := s.predictions

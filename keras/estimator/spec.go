@@ -9,9 +9,9 @@ import (
 )
 
 // EstimatorSpec is what a [ModelFn] returns: tf.estimator.EstimatorSpec. TRAIN needs Loss and TrainOp, EVAL needs Loss,
-// PREDICT needs Predictions; a ModelFn may fill in more than its mode needs.
+// PREDICT needs Predictions. A ModelFn may fill in more than its mode needs.
 type EstimatorSpec struct {
-	// Mode is that which the ModelFn was called with.
+	// Mode is the mode that the ModelFn was called with.
 	Mode ModeKey
 	// Predictions are what Predict yields, by name, each (batch, ...).
 	Predictions map[string]*ops.Tensor
@@ -19,18 +19,18 @@ type EstimatorSpec struct {
 	Loss *ops.Tensor
 	// TrainOp is the update of the variables; see [Context.Minimize].
 	TrainOp *TrainOp
-	// EvalMetricOps are metrics that Evaluate returns, by name. The name "loss" is taken.
+	// EvalMetricOps are metrics that Evaluate returns, by name. The name "loss" is reserved.
 	EvalMetricOps map[string]MetricOp
 	// TrainingHooks, EvaluationHooks and PredictionHooks are called around the steps of a session of their kind.
 	TrainingHooks, EvaluationHooks, PredictionHooks []SessionRunHook
 
-	finish func(results map[string]float64) // works out results that follow from others
+	finish func(results map[string]float64) // computes results that follow from others
 }
 
 // TrainOp marks that a trace updates variables. [Context.Minimize] and [Group] make it.
 type TrainOp struct{ applied bool }
 
-// Group makes one TrainOp of several, as tf.group does.
+// Group combines several TrainOps into one, as tf.group does.
 func Group(of ...*TrainOp) *TrainOp {
 	all := &TrainOp{applied: len(of) > 0}
 	for _, t := range of {
@@ -41,12 +41,12 @@ func Group(of ...*TrainOp) *TrainOp {
 	return all
 }
 
-// MetricOp feeds a metric in Evaluate. A metric that is created in each trace is created only once: that of the first
-// trace counts.
+// MetricOp feeds a metric in Evaluate. A metric that every trace creates exists only once: that of the first trace is
+// used.
 type MetricOp struct {
 	Metric metrics.Metric
-	// Labels and Predictions are what the metric compares, Weights the weights of the examples (nil is 1). For a mean,
-	// Labels may be nil.
+	// Labels and Predictions are what the metric compares, and Weights are the weights of the examples (nil is 1). For
+	// a mean, Labels may be nil.
 	Labels, Predictions, Weights *ops.Tensor
 }
 
@@ -55,10 +55,10 @@ func MeanOp(values, weights *ops.Tensor) MetricOp {
 	return MetricOp{Metric: &metrics.Mean{}, Predictions: values, Weights: weights}
 }
 
-// errNoMode is said of a zero EstimatorSpec.
+// errNoMode is the error for a zero EstimatorSpec.
 var errNoMode = errors.New("the mode is missing; set EstimatorSpec.Mode to the mode that the ModelFn was called with")
 
-// check reports what the mode needs and the spec lacks, in TensorFlow's words.
+// check reports, in TensorFlow's words, what the mode needs but the spec lacks.
 func (s EstimatorSpec) check(mode ModeKey) error {
 	switch {
 	case s.Mode == "":

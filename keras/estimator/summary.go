@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/tensorboard"
 )
 
-// SummarySaverHook writes the loss, the fetches with one element and the number of steps a second for TensorBoard,
-// after the first step and then every SaveSteps steps or SaveSecs seconds. Train has one by the [RunConfig] anyway.
+// SummarySaverHook writes the loss, the fetches with one element and the steps per second for TensorBoard, after the
+// first step and then every SaveSteps steps or SaveSecs seconds. Train adds one according to the [RunConfig].
 type SummarySaverHook struct {
 	HookBase
 	SaveSteps int
@@ -55,7 +55,7 @@ func (h *SummarySaverHook) AfterRun(c *RunContext, v *RunValues) error {
 		err = h.writer.Scalar(v.GlobalStep, "global_step/sec", float64(steps)/elapsed.Seconds())
 	}
 	if err == nil {
-		err = h.writer.Flush() // a run that fails later leaves what there is
+		err = h.writer.Flush() // if the run fails later, these remain
 	}
 	if err != nil {
 		return fmt.Errorf("estimator: %w", err)
@@ -76,7 +76,7 @@ func (h *SummarySaverHook) End(*Session) error {
 	return nil
 }
 
-// scalars writes values in the order of their names.
+// scalars writes values, sorted by name.
 func scalars(w *tensorboard.Writer, step int64, values map[string]float64) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if name == globalStepName || name == "loss" {

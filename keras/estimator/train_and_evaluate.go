@@ -14,7 +14,7 @@ import (
 // TrainSpec says how [TrainAndEvaluate] trains: tf.estimator.TrainSpec.
 type TrainSpec struct {
 	InputFn InputFn
-	// MaxSteps is the global step to train to; nil is the end of the data.
+	// MaxSteps is the global step at which training ends; nil trains to the end of the data.
 	MaxSteps        *int
 	Hooks           []SessionRunHook
 	SavingListeners []CheckpointSaverListener
@@ -34,18 +34,18 @@ func (s TrainSpec) Validate() error {
 // EvalSpec says how [TrainAndEvaluate] evaluates: tf.estimator.EvalSpec.
 type EvalSpec struct {
 	InputFn InputFn
-	// Steps is the number of steps of batches: nil is 100. AllData goes on to the end of the data instead.
+	// Steps is the number of steps, of one batch each; nil is 100. AllData evaluates all data instead.
 	Steps   *int
 	AllData bool
 	Hooks   []SessionRunHook
-	// Name tells several evaluations apart: their summaries are in the folder eval_NAME, without a name in eval.
+	// Name distinguishes several evaluations: their summaries are in the folder eval_NAME, or eval without a name.
 	Name string
-	// Exporters keep models; they are called after each evaluation.
+	// Exporters export models; they are called after each evaluation.
 	Exporters []Exporter
-	// StartDelaySecs is the number of seconds that an evaluator waits before its first evaluation: nil is 120. It has
-	// no effect where one process trains and evaluates.
+	// StartDelaySecs is the number of seconds that an evaluator waits before its first evaluation; nil is 120. It has
+	// no effect if one process trains and evaluates.
 	StartDelaySecs *int
-	// ThrottleSecs is the least number of seconds between two evaluations during training: nil is 600.
+	// ThrottleSecs is the minimum number of seconds between two evaluations during training; nil is 600.
 	ThrottleSecs *int
 }
 
@@ -80,17 +80,17 @@ func (s EvalSpec) options() []EvaluateOption {
 	return out
 }
 
-// TrainAndEvaluate trains, evaluates after checkpoints (though not after that of the beginning, and not more often than
-// EvalSpec.ThrottleSecs) and once at the end: tf.estimator.train_and_evaluate. It returns the results of the last
-// evaluation; nil where MaxSteps had been reached before.
+// TrainAndEvaluate trains, and evaluates after checkpoints and once at the end: tf.estimator.train_and_evaluate. It
+// does not evaluate after the first checkpoint, nor more often than EvalSpec.ThrottleSecs allows. It returns the
+// results of the last evaluation, or nil if MaxSteps had been reached before.
 //
-// Where RunConfig.Cluster names several tasks, or TrainDistribute is a strategy over several processes, the chief and
-// the workers train and return nil, and the evaluator, a process beside them with the same ModelDir, evaluates new
-// checkpoints until one has MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no evaluation.
-// With a ParameterServerStrategy it is the same: the chief is the coordinator, and tasks ps are served by
-// parameterserver.RunStrategy.
+// If RunConfig.Cluster names several tasks, or TrainDistribute is a strategy over several processes, the chief and the
+// workers train and return nil. The evaluator, another process with the same ModelDir, evaluates new checkpoints until
+// one has reached MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no evaluation. The same
+// holds for a ParameterServerStrategy: the chief is the coordinator, and parameterserver.RunStrategy serves the ps
+// tasks.
 //
-// EvalSpec.Exporters are called after each evaluation. The last one is that of MaxSteps; without MaxSteps, that at the
+// EvalSpec.Exporters are called after each evaluation. The final one is that at MaxSteps or, without MaxSteps, at the
 // end of training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (map[string]float64, error) {
 	if err := errors.Join(train.Validate(), eval.Validate()); err != nil {
@@ -127,7 +127,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 	return a.results, nil
 }
 
-// alternation evaluates in the course of training.
+// alternation evaluates during training.
 type alternation struct {
 	ctx       context.Context
 	estimator *Estimator
@@ -183,7 +183,7 @@ func (a *alternation) evaluateAt(checkpoint string) error {
 	return nil
 }
 
-// final reports whether the last evaluation was the last of all.
+// final reports whether the latest evaluation was the final one.
 func (a *alternation) final() bool {
 	if a.maxSteps == nil {
 		return a.over
@@ -191,7 +191,7 @@ func (a *alternation) final() bool {
 	return a.evaluated >= int64(*a.maxSteps)
 }
 
-// pollSecs is the smallest time between two looks for a new checkpoint.
+// pollSecs is the minimum time in seconds between two checks for a new checkpoint.
 const pollSecs = 1
 
 // follow evaluates the checkpoints that another process writes.

@@ -10,19 +10,19 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// WarmStartSettings give the variables of a new model values of another one: tf.estimator.WarmStartSettings. They count
-// where training begins without a checkpoint of its own.
+// WarmStartSettings initialize the variables of a new model from another one: tf.estimator.WarmStartSettings. They take
+// effect when training begins without a checkpoint of its own.
 type WarmStartSettings struct {
-	// CkptToInitializeFrom is a checkpoint without its extension, or a folder of checkpoints, whose latest is taken.
+	// CkptToInitializeFrom is a checkpoint without its extension, or a folder of checkpoints, whose latest one is used.
 	CkptToInitializeFrom string
-	// VarsToWarmStart is a regular expression that matches from the beginning of the names of the variables that get
-	// values: "" is all. As in TensorFlow, only trainable variables count.
+	// VarsToWarmStart is a regular expression that selects the variables to initialize; it must match at the beginning
+	// of a name. "" selects all. As in TensorFlow, only trainable variables are considered.
 	VarsToWarmStart string
-	// VarNameToPrevVarName names, by variable, those that have another name in the checkpoint.
+	// VarNameToPrevVarName maps variables to their names in the checkpoint, if those differ.
 	VarNameToPrevVarName map[string]string
 }
 
-// validate reports what cannot be read.
+// validate reports settings that cannot be read.
 func (w *WarmStartSettings) validate() error {
 	if w == nil {
 		return nil
@@ -42,7 +42,7 @@ func (w *WarmStartSettings) pattern() (*regexp.Regexp, error) {
 	return p, nil
 }
 
-// checkpoint is the path of the checkpoint.
+// checkpoint returns the path of the checkpoint.
 func (w *WarmStartSettings) checkpoint() (string, error) {
 	latest, err := LatestCheckpoint(w.CkptToInitializeFrom)
 	if err != nil || latest == "" {
@@ -51,7 +51,7 @@ func (w *WarmStartSettings) checkpoint() (string, error) {
 	return latest, nil
 }
 
-// apply gives new variables their values.
+// apply initializes new variables.
 func (w *WarmStartSettings) apply(variables distribute.Variables) error {
 	pattern, err := w.pattern()
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *WarmStartSettings) apply(variables distribute.Variables) error {
 	})
 }
 
-// take gives one variable its value.
+// take initializes one variable.
 func (w *WarmStartSettings) take(s *saving.Safetensors, v *distribute.Variable) error {
 	name := v.Path()
 	if other, ok := w.VarNameToPrevVarName[name]; ok {

@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// This file is what a session does under a strategy over several processes (distribute/multiworker). All begin where
-// the chief does: ModelDir need not be a folder that they share.
+// This file is what a session does under a strategy over several processes (distribute/multiworker). All begin at the
+// chief's state, so ModelDir need not be a shared folder.
 
-// workers connects the processes; nil where it is this one alone.
+// workers returns the group of processes, or nil if this process runs alone.
 func (s *Session) workers() distribute.WorkerGroup { return distribute.WorkersOf(s.strategy) }
 
 // leads reports whether this process reads checkpoints.
@@ -25,7 +25,7 @@ func (s *Session) leads() bool {
 	return g == nil || g.Rank() == 0
 }
 
-// agree makes all workers begin at the chief's step, and makes sure that they are to make as many.
+// agree makes all workers begin at the chief's step, and checks that they are to make the same number of steps.
 func (s *Session) agree(ctx context.Context, o *options) error {
 	g := s.workers()
 	if g == nil {
@@ -41,8 +41,8 @@ func (s *Session) agree(ctx context.Context, o *options) error {
 	return nil
 }
 
-// agreeOnEnd gives the workers of a training of some steps, which count from where each of them has begun, one end: a
-// worker that took the place of a lost one begins later, and ends where the others do.
+// agreeOnEnd determines a common last step. Workers count their steps from where each of them began; a worker that
+// replaced a lost one began later, and ends where the others do.
 func (s *Session) agreeOnEnd(ctx context.Context, o *options) error {
 	g := s.workers()
 	if g == nil || o.steps == nil {
@@ -55,7 +55,7 @@ func (s *Session) agreeOnEnd(ctx context.Context, o *options) error {
 	return err
 }
 
-// agreeOnResults makes sure that hooks find the same on all workers. Programs that differ have been found by now.
+// agreeOnResults checks that hooks see the same results on all workers. Different programs have been detected by now.
 func (s *Session) agreeOnResults(ctx context.Context) error {
 	if g := s.workers(); g != nil {
 		return g.Agree(ctx, distribute.WorkerCall{Name: fmt.Sprintf("results of the estimator's %s: %q", s.mode, s.outputs)})
@@ -63,8 +63,8 @@ func (s *Session) agreeOnResults(ctx context.Context) error {
 	return nil
 }
 
-// meanOverReplicas is what hooks see of scalars: the same on all workers, so that all stop where one has a loss that is
-// no number, before the chief saves what that made of the weights. All replicas have examples in training.
+// meanOverReplicas returns the scalars that hooks see, equal on all workers. So all stop if one has a NaN loss, before
+// the chief saves the resulting weights. In training all replicas have examples.
 func meanOverReplicas(r *distribute.Replica, scalars []*ops.Tensor) []*ops.Tensor {
 	all := r.AllReduce(ir.Mean, ops.Stack(0, scalars...))[0]
 	out := make([]*ops.Tensor, len(scalars))
@@ -74,7 +74,7 @@ func meanOverReplicas(r *distribute.Replica, scalars []*ops.Tensor) []*ops.Tenso
 	return out
 }
 
-// share gives all workers the chief's values.
+// share copies the chief's values to all workers.
 func (s *Session) share(ctx context.Context, variables distribute.Variables) error {
 	g := s.workers()
 	if g == nil {
@@ -92,8 +92,7 @@ func (s *Session) share(ctx context.Context, variables distribute.Variables) err
 	return nil
 }
 
-// anyWorker reports whether the data of any worker are used up, and whether any knows of workers that are waiting to
-// join.
+// anyWorker reports whether the data of any worker have ended, and whether any worker knows of others waiting to join.
 func (s *Session) anyWorker(ctx context.Context, over bool) (anyOver, anyWaits bool, err error) {
 	g := s.workers()
 	if g == nil {
@@ -110,10 +109,10 @@ func (s *Session) anyWorker(ctx context.Context, over bool) (anyOver, anyWaits b
 	return a.Data[0] != 0, a.Data[1] != 0, err
 }
 
-// errPending ends a session so that workers that wait are taken in.
+// errPending ends a session so that waiting workers are admitted.
 var errPending = errors.New("workers are waiting to join")
 
-// elastic returns the strategy of Train where it outlives lost workers, or nil.
+// elastic returns the strategy of Train if it survives the loss of workers, or nil.
 func (e *Estimator) elastic() *distribute.MultiWorkerMirroredStrategy {
 	s, ok := e.config.TrainDistribute.(*distribute.MultiWorkerMirroredStrategy)
 	if !ok || !s.Recovers() || s.Elastic() == nil {
@@ -122,8 +121,8 @@ func (e *Estimator) elastic() *distribute.MultiWorkerMirroredStrategy {
 	return s
 }
 
-// formAnew forms the next group where a session has ended because workers were lost, or because some wait to be taken
-// in. It reports whether there is one.
+// formAnew forms the next group after a session ended because workers were lost or because some wait to be admitted. It
+// reports whether there is one.
 func (e *Estimator) formAnew(ctx context.Context, cause error, o *options) (bool, error) {
 	s := e.elastic()
 	for cause != nil && s != nil && (errors.Is(cause, errPending) || s.Elastic().Lost(cause)) {
@@ -132,7 +131,7 @@ func (e *Estimator) formAnew(ctx context.Context, cause error, o *options) (bool
 			return true, nil
 		}
 		if errors.Is(err, distribute.ErrLeft) && e.reached(o) {
-			return false, nil // the others came to the end with the step in which this one was cut off
+			return false, nil // the others finished with the step in which this worker was cut off
 		}
 		if !s.Elastic().Lost(err) {
 			return false, fmt.Errorf("estimator: Train: %w", errors.Join(err, cause))
@@ -152,7 +151,7 @@ func (e *Estimator) reached(o *options) bool {
 	return err == nil && step >= int64(*o.maxSteps)
 }
 
-// sums adds up numbers over the workers.
+// sums adds numbers over the workers.
 func (s *Session) sums(ctx context.Context, numbers ...float64) ([]float64, error) {
 	g := s.workers()
 	if g == nil {
