@@ -16,31 +16,31 @@ type builder struct {
 	g        *graph
 	trace    *ir.Program
 	operands map[ir.Value]operand
-	index    int // of the node that is being written
+	index    int // of the current node
 }
 
-// operand is what stands for a value. A loose one has axes of length 1, or lacks leading axes, where the value repeats
-// along them: ONNX's elementwise operations, which broadcast, take it as it is.
+// operand represents a value. A loose operand has axes of length 1, or lacks leading axes, along which the value
+// repeats: ONNX's elementwise operations, which broadcast, take it unchanged.
 type operand struct {
 	name  string
-	rank  int // of the tensor of that name
+	rank  int // of the named tensor
 	loose bool
 }
 
-// node returns the node that is being written.
+// node returns the current node.
 func (b *builder) node() *ir.Node { return &b.trace.Nodes[b.index] }
 
 func (b *builder) dtype(v ir.Value) ir.DType { return b.trace.Type(v).DType }
 
-// errorf is an error about the node that is being written.
+// errorf returns an error about the current node.
 func (b *builder) errorf(format string, args ...any) error {
 	return fmt.Errorf("layer %q: %v: %w", b.node().Scope, b.node().Op, fmt.Errorf(format, args...))
 }
 
-// dims are the axis lengths of a value.
+// dims returns the axis lengths of a value.
 func (b *builder) dims(v ir.Value) []int { return b.trace.Type(v).Shape }
 
-// fixedInts are numbers among the attributes that must not depend on open axes.
+// fixedInts checks that numbers among the attributes do not depend on open axes.
 func (b *builder) fixedInts(what string, values ...int) ([]int, error) {
 	for _, d := range values {
 		if !dim.Known(d) {
@@ -74,8 +74,8 @@ func (b *builder) body() error {
 	return nil
 }
 
-// Runtimes do not have every operation in every type. These are the gaps of ONNX Runtime on CPUs, the most complete
-// one.
+// Runtimes do not implement every operation for every type. These are the gaps of ONNX Runtime on CPUs, the most
+// complete one.
 var (
 	withoutFloat64 = []string{"Atan", "Tan", "Sinh", "Erf", "Cosh", "Atanh", "Asinh", "Asin", "Acosh", "Acos", "Conv", "ConvTranspose", "AveragePool"}
 	withBFloat16   = []string{
@@ -83,7 +83,7 @@ var (
 	}
 )
 
-// checkKernels reports an operation that no runtime computes in its type.
+// checkKernels reports an operation that no runtime implements for its type.
 func (b *builder) checkKernels(n *ir.Node, written []*node) error {
 	of := func(d ir.DType) bool {
 		is := func(v ir.Value) bool { return b.dtype(v) == d }
@@ -140,12 +140,12 @@ func (b *builder) addAll(op string, results int, inputs []string, attributes ...
 
 func list(names ...string) []string { return names }
 
-// set says that a value has its full shape under a name.
+// set records that a value has its full shape under a name.
 func (b *builder) set(v ir.Value, name string) {
 	b.operands[v] = operand{name: name, rank: b.trace.Type(v).Shape.Rank()}
 }
 
-// full returns the name of a value in its full shape.
+// full returns the name of a value with its full shape.
 func (b *builder) full(v ir.Value) (string, error) {
 	o, ok := b.operands[v]
 	if !ok {
@@ -175,7 +175,7 @@ func (b *builder) fullAll(values []ir.Value) ([]string, error) {
 	return names, nil
 }
 
-// constant returns the name of a constant of the main graph, which bodies see too.
+// constant returns the name of a constant of the main graph, which bodies can also use.
 func (b *builder) constant(dtype ir.DType, shape []int, data []byte) string {
 	key := fmt.Sprint(dtype, shape, string(data))
 	if name, ok := b.w.constants[key]; ok {
@@ -188,12 +188,12 @@ func (b *builder) constant(dtype ir.DType, shape []int, data []byte) string {
 	return name
 }
 
-// scalar is a constant number.
+// scalar returns the name of a constant number.
 func (b *builder) scalar(dtype ir.DType, v float64) string {
 	return b.constant(dtype, nil, ir.AppendElement(nil, dtype, v))
 }
 
-// vector is a constant list of int64.
+// vector returns the name of a constant list of int64.
 func (b *builder) vector(values ...int) string {
 	var data []byte
 	for _, v := range values {
@@ -202,7 +202,7 @@ func (b *builder) vector(values ...int) string {
 	return b.constant(ir.Int64, []int{len(values)}, data)
 }
 
-// shape returns the name of a list of lengths, worked out at run time where they are open.
+// shape returns the name of a list of lengths. Open lengths are computed at run time.
 func (b *builder) shape(dims []int) (string, error) {
 	if !slices.ContainsFunc(dims, func(d int) bool { return !dim.Known(d) && d != maxInt64 }) {
 		return b.vector(dims...), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// writeDot writes a contraction: as MatMul where its axes are those of one, otherwise as Einsum.
+// writeDot writes a contraction: as MatMul if its axes allow that, otherwise as Einsum.
 func writeDot(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.DotAttrs)
 	in, err := b.fullAll(n.Inputs)
@@ -47,8 +47,8 @@ func count(n int) []int {
 	return out
 }
 
-// equation spells a contraction with a letter for each axis: batch axes first in the result, then those of the left
-// operand that stay, then those of the right.
+// equation writes a contraction with a letter for each axis. In the result, batch axes come first, then the remaining
+// axes of the left operand, then those of the right.
 func equation(a ir.DotAttrs, x, y int) string {
 	left, right := make([]byte, x), make([]byte, y)
 	next := byte('a')
@@ -75,8 +75,8 @@ func equation(a ir.DotAttrs, x, y int) string {
 	return string(left) + "," + string(right) + "->" + result.String()
 }
 
-// indices returns indices of a type that ONNX takes, moved into the axis or cut off as the mode says; mask is "" or
-// says which are inside.
+// indices converts indices to a type that ONNX accepts, wrapped into the axis or clipped as the mode says. mask is ""
+// or says which indices are inside.
 func (b *builder) indices(v ir.Value, length int, mode ir.IndexMode) (name, mask string, err error) {
 	if name, err = b.full(v); err != nil {
 		return "", "", err

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// inner starts a graph inside the node that is being written, for the sub-program that get picks.
+// inner starts a graph inside the current node, for the sub-program that get returns.
 func (b *builder) inner(name string, get func(a ir.Attrs) *ir.Program) *builder {
 	return &builder{w: b.w, g: &graph{name: b.w.unique(name)}, trace: get(b.node().Attrs), operands: map[ir.Value]operand{}}
 }
@@ -20,8 +20,8 @@ func (b *builder) input(i int) {
 	b.operands[v] = operand{name: name, rank: t.Shape.Rank()}
 }
 
-// takes hands a value of the graph outside to input i of the sub-program: bodies see the names of the graphs around
-// them.
+// takes makes input i of the sub-program refer to a value of the outer graph: bodies can use the names of the graphs
+// around them.
 func (b *builder) takes(i int, outer operand) { b.operands[b.trace.Inputs[i].Value] = outer }
 
 // output makes a value of the sub-program an output of the graph, under a name of its own.
@@ -49,7 +49,7 @@ func (b *builder) outputs() error {
 	return nil
 }
 
-// finish adds the node that holds graphs, with the results of the node that is being written.
+// finish adds the node that contains the graphs, with the results of the current node.
 func (b *builder) finish(op string, inputs []string, attributes ...attribute) {
 	results := b.addAll(op, len(b.node().Outputs), inputs, attributes...)
 	for i, v := range b.node().Outputs {
@@ -57,7 +57,7 @@ func (b *builder) finish(op string, inputs []string, attributes ...attribute) {
 	}
 }
 
-// writeScan writes a loop over steps. The constants are not inputs, where the body can name weights.
+// writeScan writes a loop over steps. Constants are not inputs if the body can refer to weights.
 func writeScan(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.ScanAttrs)
 	inputs, err := b.fullAll(n.Inputs)
@@ -77,7 +77,7 @@ func writeScan(b *builder, n *ir.Node) error {
 	}
 	inputs = inputs[:moving]
 	steps := a.Xs
-	if steps == 0 { // ONNX counts the steps by an input
+	if steps == 0 { // ONNX infers the number of steps from an input
 		length, err := b.length(a.Length)
 		if err != nil {
 			return err
@@ -107,9 +107,10 @@ func writeScan(b *builder, n *ir.Node) error {
 	return nil
 }
 
-// carryAround makes what the graph takes from nodes of the graphs around it states that stay as they are, which follow
-// the first states, and returns their names outside: of those graphs OpenVINO's Scan sees weights and constants alone.
-// around has the types of the names that were handed in; other names are lengths.
+// carryAround turns everything that the graph uses from the nodes of outer graphs into states that do not change,
+// inserted after the first ones, and returns their outer names. This is needed because OpenVINO's Scan sees only
+// weights and constants of outer graphs. around has the types of the names that were passed in; other names are
+// lengths.
 func (b *builder) carryAround(around map[string]ir.DType, states int) (outside []string) {
 	names := map[string]string{}
 	for _, t := range b.w.main.g.initializers {
@@ -135,10 +136,10 @@ func (b *builder) carryAround(around map[string]ir.DType, states int) (outside [
 	return outside
 }
 
-// unique makes a name in the graph.
+// unique returns an unused name in the graph.
 func (g *graph) unique(w *writer, name string) string { return w.unique(g.name + "/" + name) }
 
-// rename changes the names of what nodes take to those of the table, to which define adds what is missing.
+// rename replaces the names of node inputs by those in the table. define adds missing ones.
 func (g *graph) rename(names map[string]string, define func(name string) string) {
 	for _, n := range slices.Clone(g.nodes) {
 		for i, in := range n.inputs {

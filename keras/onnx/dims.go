@@ -5,10 +5,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// openAxis is where an input has an open axis.
+// openAxis is the position of an open axis: the input and the axis.
 type openAxis struct{ input, axis int }
 
-// openAxes finds, for each size that an input has as an axis, the first such axis.
+// openAxes finds, for each open size, the first input axis of that size.
 func openAxes(trace *ir.Program, inputs int) map[string]openAxis {
 	axes := map[string]openAxis{}
 	for i, in := range trace.Inputs[:inputs] {
@@ -23,7 +23,7 @@ func openAxes(trace *ir.Program, inputs int) map[string]openAxis {
 	return axes
 }
 
-// length returns the name of a list with one length. What is computed stands in the main graph.
+// length returns the name of a list with one length. Computed lengths are nodes of the main graph.
 func (b *builder) length(d int) (string, error) {
 	if dim.Known(d) || d == maxInt64 {
 		return b.vector(d), nil

@@ -11,8 +11,8 @@ var made struct {
 	all  map[ir.Op]func(b *builder, n *ir.Node) error
 }
 
-// operations write one node each. They are made at the first export, so that programs that never export do not link
-// them.
+// operations returns the functions that write one node each. The map is created at the first export, so programs that
+// never export do not link the functions.
 func operations() map[ir.Op]func(b *builder, n *ir.Node) error {
 	made.once.Do(func() { made.all = writers() })
 	return made.all
@@ -48,7 +48,7 @@ func writers() map[ir.Op]func(b *builder, n *ir.Node) error {
 	return operations
 }
 
-// elementwise hands loose operands on as they are. The result of loose operands alone is loose too.
+// elementwise passes loose operands on unchanged. If all operands are loose, so is the result.
 func elementwise(write func(b *builder, n *ir.Node, in []string) (string, error)) func(b *builder, n *ir.Node) error {
 	return func(b *builder, n *ir.Node) error {
 		in := make([]string, len(n.Inputs))
@@ -138,7 +138,7 @@ func writeCompare(b *builder, n *ir.Node, in []string) (string, error) {
 	return b.add(map[ir.Direction]string{ir.Eq: "Equal", ir.Lt: "Less", ir.Le: "LessOrEqual", ir.Gt: "Greater", ir.Ge: "GreaterOrEqual"}[direction], in), nil
 }
 
-// writeSelect writes a choice; runtimes do not implement Where for booleans.
+// writeSelect writes a choice. Runtimes do not implement Where for booleans.
 func writeSelect(b *builder, n *ir.Node, in []string) (string, error) {
 	if b.dtype(n.Outputs[0]) == ir.Bool {
 		yes := b.add("And", list(in[0], in[1]))
@@ -147,7 +147,7 @@ func writeSelect(b *builder, n *ir.Node, in []string) (string, error) {
 	return b.add("Where", in), nil
 }
 
-// writeAtan2 writes atan(y/x), turned by half a circle where x is negative; y/0 gives a quarter circle by itself.
+// writeAtan2 writes atan(y/x), plus or minus half a turn where x is negative. y/0 gives a quarter turn by itself.
 func writeAtan2(b *builder, n *ir.Node, in []string) (string, error) {
 	d := b.dtype(n.Outputs[0])
 	y, x := in[0], in[1]
@@ -170,7 +170,7 @@ func writeIdentity(b *builder, n *ir.Node) error {
 	return nil
 }
 
-// writeConstant writes a constant; one whose elements are all equal is a loose scalar.
+// writeConstant writes a constant. If all its elements are equal, it becomes a loose scalar.
 func writeConstant(b *builder, n *ir.Node) error {
 	l := n.Attrs.(ir.ConstantAttrs).Literal
 	v := n.Outputs[0]

@@ -10,15 +10,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Program is an inference program to be written: its traces, and what its inputs and outputs mean.
+// Program is an inference program to be written: its trace, and what its inputs and outputs mean.
 type Program struct {
 	Name        string
 	Description string
 	// Trace is the program, in which sizes of package dim stand for open axes of the inputs.
 	Trace *ir.Program
-	// Inputs are the names of the first inputs of the trace, the data.
+	// Inputs are the names of the trace's first inputs, the data.
 	Inputs []string
-	// Weights are the values of the inputs that follow. nil stands for the random state, which inference must not need.
+	// Weights are the values of the remaining inputs. nil stands for the random state, which inference must not use.
 	Weights []*Weight
 	// Outputs name the outputs.
 	Outputs []string
@@ -30,7 +30,7 @@ type Weight struct {
 	Value kernels.Array
 }
 
-// maxModel is the largest message that protocol buffers can hold.
+// maxModel is the maximum size of a protocol buffer message.
 const maxModel = math.MaxInt32
 
 // Marshal returns the ONNX model. An operation that ONNX lacks, or a length that cannot be computed at run time, is an
@@ -72,7 +72,7 @@ func (p *Program) check() error {
 	return nil
 }
 
-// keep says which composites are written whole: those with a counterpart in ONNX.
+// keep says which composites are not decomposed: those with a counterpart in ONNX.
 func keep() func(t *ir.Program, n *ir.Node) bool {
 	var needed map[ir.Value]bool
 	var of *ir.Program
@@ -93,7 +93,7 @@ func keep() func(t *ir.Program, n *ir.Node) bool {
 	}
 }
 
-// used are the values that a node or an output reads.
+// used returns the values that a node or an output reads.
 func used(t *ir.Program) map[ir.Value]bool {
 	out := map[ir.Value]bool{}
 	for _, n := range t.Nodes {
@@ -113,11 +113,11 @@ type writer struct {
 	main      *builder
 	used      map[string]bool   // names of nodes and values
 	constants map[string]string // constants by their content
-	lengths   map[int]string    // open lengths, worked out at run time
+	lengths   map[int]string    // open lengths, computed at run time
 	open      map[string]openAxis
 }
 
-// unique makes a name that is not in use.
+// unique returns an unused name.
 func (w *writer) unique(name string) string {
 	candidate := name
 	for i := 1; w.used[candidate]; i++ {
@@ -141,7 +141,7 @@ func (w *writer) write(trace *ir.Program) (*graph, error) {
 	for i, weight := range p.Weights {
 		v := trace.Inputs[len(p.Inputs)+i].Value
 		if weight == nil {
-			continue // an op that uses the random state is an error of its own
+			continue // an op that uses the random state is reported as an error of its own
 		}
 		name := w.unique(weight.Path)
 		t := weight.Value.Type
@@ -165,7 +165,7 @@ func (w *writer) write(trace *ir.Program) (*graph, error) {
 	return b.g, nil
 }
 
-// inputAxes are the axes of an input: lengths, and names of open ones.
+// inputAxes returns the axes of an input: lengths, and names of open ones.
 func (w *writer) inputAxes(i int, shape ir.Shape) []any {
 	others := 0
 	for name, at := range w.open {
@@ -189,7 +189,7 @@ func (w *writer) inputAxes(i int, shape ir.Shape) []any {
 	return axes
 }
 
-// axesOf are the axes of a result; lengths that are no single name have none.
+// axesOf returns the axes of a result. Lengths that are not a single name have none.
 func axesOf(dims []int) []any {
 	axes := make([]any, len(dims))
 	for i, d := range dims {
@@ -205,7 +205,7 @@ func axesOf(dims []int) []any {
 	return axes
 }
 
-// prune leaves out nodes and constants that nothing needs.
+// prune removes unused nodes and constants.
 func (g *graph) prune() {
 	needed := map[string]bool{}
 	for _, out := range g.outputs {
@@ -224,7 +224,7 @@ func (g *graph) prune() {
 	g.initializers = slices.DeleteFunc(g.initializers, func(t *tensor) bool { return !needed[t.name] })
 }
 
-// uses marks what a node and its bodies take.
+// uses marks the inputs of a node and its bodies.
 func (n *node) uses(needed map[string]bool) {
 	for _, in := range n.inputs {
 		needed[in] = true

@@ -146,13 +146,13 @@ func (t *tensor) marshal() []byte {
 	return putBytes(putBytes(b, tensorName, t.name), tensorRawData, t.data)
 }
 
-// info is the name and type of an input or output; axes are numbers, or names of lengths that are open.
+// info is the name and type of an input or output. axes are numbers, or names of open lengths.
 type info struct {
 	name  string
 	dtype ir.DType
 	axes  []any // int or string; "" is an open axis without a name
 
-	anyShape bool // the shape is not said
+	anyShape bool // the shape is not given
 }
 
 func (v *info) marshal() []byte {
@@ -176,7 +176,7 @@ func (v *info) marshal() []byte {
 	return putBytes(putBytes(nil, infoName, v.name), infoType, putBytes(nil, typeTensor, t))
 }
 
-// graph is a main graph or the body of a loop or branch.
+// graph is a main graph, or the body of a loop or branch.
 type graph struct {
 	name            string
 	nodes           []*node
@@ -202,7 +202,7 @@ func (g *graph) marshal() []byte {
 	return b
 }
 
-// Versions of what is written.
+// Versions of the written model.
 const (
 	irVersion = 8
 	opset     = 18

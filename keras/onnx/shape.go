@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// writeReshape writes a new shape; one open length is left to ONNX to work out.
+// writeReshape writes a new shape. A single open length is left to ONNX to infer.
 func writeReshape(b *builder, n *ir.Node) error {
 	x, v := n.Inputs[0], n.Outputs[0]
 	dims := b.dims(v)
-	if o := b.operands[x]; o.loose && o.rank == 0 { // a number that fills the shape
+	if o := b.operands[x]; o.loose && o.rank == 0 { // a single number repeated over the whole shape
 		b.operands[v] = o
 		return nil
 	}
@@ -35,7 +35,7 @@ func writeReshape(b *builder, n *ir.Node) error {
 	}
 	var attributes []attribute
 	if open == 0 && slices.Contains(target, 0) {
-		attributes = append(attributes, attribute{"allowzero", 1}) // otherwise 0 means "as before"
+		attributes = append(attributes, attribute{"allowzero", 1}) // otherwise 0 means "unchanged"
 	}
 	b.set(v, b.add("Reshape", list(in, shape), attributes...))
 	return nil
@@ -59,7 +59,7 @@ func (b *builder) transpose(name string, perm ...int) string {
 	return b.add("Transpose", list(name), attribute{"perm", perm})
 }
 
-// writeBroadcast adds axes of length 1 and leaves the repetition to the operations that take the result.
+// writeBroadcast adds axes of length 1, and leaves the repetition to the operations that use the result.
 func writeBroadcast(b *builder, n *ir.Node) error {
 	x, v := n.Inputs[0], n.Outputs[0]
 	axes := n.Attrs.(ir.BroadcastAttrs).Axes
@@ -210,7 +210,7 @@ func writeIota(b *builder, n *ir.Node) error {
 	return nil
 }
 
-// starts joins the scalar starts of a dynamic slice to a list, clamped so that the cut fits.
+// starts concatenates the scalar starts of a dynamic slice, clamped so that the slice fits.
 func (b *builder) starts(scalars []ir.Value, x ir.Value, sizes []int) (starts string, lengths string, err error) {
 	names, err := b.fullAll(scalars)
 	if err != nil {
@@ -248,7 +248,7 @@ func writeDynamicSlice(b *builder, n *ir.Node) error {
 	return nil
 }
 
-// writeDynamicUpdateSlice pads the update to the whole shape and takes it where a mask, padded likewise, says so.
+// writeDynamicUpdateSlice pads the update to the whole shape, and selects it by a mask that is padded likewise.
 func writeDynamicUpdateSlice(b *builder, n *ir.Node) error {
 	x, update := n.Inputs[0], n.Inputs[1]
 	in, err := b.fullAll(n.Inputs[:2])

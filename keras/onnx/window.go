@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// channelsFirst moves the last axis behind the batch, and channelsLast back.
+// channelsFirst moves the last axis behind the batch axis, and channelsLast moves it back.
 func (b *builder) channelsFirst(name string, rank int) string {
 	return b.transpose(name, append([]int{0, rank - 1}, count(rank - 1)[1:]...)...)
 }
@@ -20,7 +20,7 @@ func (b *builder) channelsLast(name string, rank int) string {
 	return b.transpose(name, append(perm, 1)...)
 }
 
-// kernel turns a kernel (spatial..., in, out) into ONNX's (out, in, spatial...).
+// kernel converts a kernel (spatial..., in, out) to ONNX's (out, in, spatial...).
 func (b *builder) kernel(v ir.Value) (string, error) {
 	in, err := b.full(v)
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *builder) kernel(v ir.Value) (string, error) {
 	return b.transpose(in, append([]int{rank - 1, rank - 2}, count(rank-2)...)...), nil
 }
 
-// pads reads the padding of a window, which must not follow an open axis.
+// pads returns the padding of a window, which must not depend on an open axis.
 func (b *builder) pads(low, high []int) ([]int, error) {
 	return b.fixedInts("padding", slices.Concat(low, high)...)
 }
@@ -58,7 +58,7 @@ func writeConv(b *builder, n *ir.Node) error {
 	return nil
 }
 
-// padded adds the zeros around the images of a convolution, as many as their open axes ask for.
+// padded adds the zeros around the images of a convolution, as many as their open axes require.
 func (b *builder) padded(x string, d ir.DType, a ir.ConvAttrs) (string, error) {
 	none := []int{0}
 	pads, err := b.shape(slices.Concat(none, a.PadLow, none, none, a.PadHigh, none))
@@ -72,8 +72,8 @@ func convAttributes(a ir.ConvAttrs, pads []int) []attribute {
 	return []attribute{{"strides", a.Strides}, {"dilations", a.Dilation}, {"pads", pads}, {"group", max(a.Groups, 1)}}
 }
 
-// outputPadding is what ONNX must add at the ends of a transposed convolution to give the result its shape; false where
-// it cannot.
+// outputPadding returns what ONNX must add at the ends of a transposed convolution so that the result has its shape. It
+// returns false if ONNX cannot.
 func outputPadding(t *ir.Program, n *ir.Node) ([]int, bool) {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	dy, kernel := t.Type(n.Inputs[0]).Shape, t.Type(n.Inputs[1]).Shape
