@@ -9,7 +9,7 @@
 //	}, features.Crosses(32, []string{"job", "zip"}))
 //	err = space.Adapt(ctx, data.Arrays(table, nil))
 //
-// A space is used in two ways. [Space.Map] encodes a dataset as it streams by, so that the model sees numbers. Or the
+// There are two ways to use a space. [Space.Map] encodes a dataset as it streams, so the model receives numbers. Or the
 // model itself starts with the space, takes the raw columns, and is saved and served with it:
 //
 //	inputs, encoded, err := space.Encoded()

@@ -7,22 +7,22 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// How a feature leaves the space: as a float, as the number of its category, or as a row with a one at that number.
+// How the space returns a feature: as a float, as the number of its category, or as a one-hot vector.
 const (
 	FloatMode  = "float"
 	IntMode    = "int"
 	OneHotMode = "one_hot"
 )
 
-// Feature says what a column holds and what is made of it. The functions of this package make the kinds of
+// Feature says what a column contains and how it is encoded. The functions of this package create the kinds of
 // keras.utils.FeatureSpace; a custom Feature can use any preprocessing layer.
 type Feature struct {
 	// DType is the type of the column: "float32", "int32", "string" ...
 	DType string
-	// Preprocessor is the layer that the column goes through; nil leaves it as it is.
+	// Preprocessor is the layer that is applied to the column; nil leaves it unchanged.
 	Preprocessor layers.Layer
-	// OutputMode is FloatMode, IntMode or OneHotMode. The last needs a StringLookup, IntegerLookup, Discretization,
-	// Hashing or HashedCrossing, whose depth is known.
+	// OutputMode is FloatMode, IntMode or OneHotMode. OneHotMode needs a StringLookup, IntegerLookup, Discretization,
+	// Hashing or HashedCrossing, whose number of categories is known.
 	OutputMode string
 }
 
@@ -32,7 +32,7 @@ func (f Feature) As(mode string) Feature {
 	return f
 }
 
-// Float is a column of floats that stay what they are.
+// Float is a column of floats that stay unchanged.
 func Float() Feature { return Feature{DType: "float32", OutputMode: FloatMode} }
 
 // FloatNormalized is a column of floats that are shifted and scaled to mean 0 and variance 1, which Adapt learns
@@ -46,25 +46,25 @@ func FloatRescaled(scale, offset float64) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Rescaling{Scale: []float64{scale}, Offset: []float64{offset}}, OutputMode: FloatMode}
 }
 
-// FloatDiscretized is a column of floats that are sorted into bins of equal shares of the data, whose borders Adapt
-// learns.
+// FloatDiscretized is a column of floats that are sorted into bins with equal shares of the data. Adapt learns the
+// bins' boundaries.
 func FloatDiscretized(bins int) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Discretization{NumBins: bins}, OutputMode: OneHotMode}
 }
 
-// FloatDiscretizedAt is FloatDiscretized with given borders, which increase.
+// FloatDiscretizedAt is FloatDiscretized with given boundaries, in increasing order.
 func FloatDiscretizedAt(borders ...float64) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Discretization{BinBoundaries: borders}, OutputMode: OneHotMode}
 }
 
-// IntegerCategorical is a column of integers that stand for categories, which Adapt collects. Those it has not seen are
-// category 0. Pass your own [layers.IntegerLookup] for more settings.
+// IntegerCategorical is a column of integers that are categories, which Adapt collects. Unseen integers are category 0.
+// Pass your own [layers.IntegerLookup] for more settings.
 func IntegerCategorical() Feature {
 	return Feature{DType: "int32", Preprocessor: &layers.IntegerLookup{}, OutputMode: OneHotMode}
 }
 
-// StringCategorical is a column of words that stand for categories, which Adapt collects. Those it has not seen are
-// category 0. Pass your own [layers.StringLookup] for more settings.
+// StringCategorical is a column of words that are categories, which Adapt collects. Unseen words are category 0. Pass
+// your own [layers.StringLookup] for more settings.
 func StringCategorical() Feature {
 	return Feature{DType: "string", Preprocessor: &layers.StringLookup{}, OutputMode: OneHotMode}
 }
@@ -92,7 +92,7 @@ func (f Feature) check(name string) error {
 	return nil
 }
 
-// depth is the number of categories that a preprocessor makes; 0 where it is not known.
+// depth returns the number of categories of a preprocessor, or 0 if it is unknown.
 func depth(l layers.Layer) int {
 	switch l := l.(type) {
 	case *layers.StringLookup:
@@ -112,7 +112,7 @@ func depth(l layers.Layer) int {
 	return 0
 }
 
-// counts reports whether a layer gives a place for each word, of which Keras says that it is a float.
+// counts reports whether a layer returns an entry for each word, which Keras declares as float.
 func counts(l layers.Layer) bool {
 	mode := layers.IntMode
 	switch l := l.(type) {
@@ -139,7 +139,7 @@ func unlearned(l layers.Layer) bool {
 	return false
 }
 
-// learns reports whether Adapt must teach the layer something.
+// learns reports whether the layer needs Adapt.
 func learns(l layers.Layer) bool {
 	switch l := l.(type) {
 	case *layers.Normalization:
@@ -156,14 +156,14 @@ func learns(l layers.Layer) bool {
 	return false
 }
 
-// Cross is a feature made of several: their joint value is sorted into Bins by a hash.
+// Cross is a feature combined from several: their joint value is sorted into Bins by a hash.
 type Cross struct {
 	Features   []string
 	Bins       int
 	OutputMode string // OneHotMode or IntMode; "" is OneHotMode
 }
 
-// Name is what the cross is called among the results: the names of its features, joined by "_X_".
+// Name returns the name of the cross among the results: the names of its features, joined by "_X_".
 func (c Cross) Name() string { return strings.Join(c.Features, "_X_") }
 
 func (c Cross) mode() string {

@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// pythonModule is where Keras keeps the parts of a feature space.
+// pythonModule is the Keras module of the parts of a feature space.
 const pythonModule = "keras.src.layers.preprocessing.feature_space"
 
-// object is something in config.json.
+// object is an object in config.json.
 type object struct {
 	Module     string          `json:"module"`
 	ClassName  string          `json:"class_name"`
@@ -45,7 +45,7 @@ type crossConfig struct {
 	OutputMode string   `json:"output_mode"`
 }
 
-// Load reads a space that [Space.Save] or Keras's FeatureSpace.save wrote. Code in a file is never run: features have
+// Load reads a space that [Space.Save] or Keras's FeatureSpace.save wrote. Code in a file is never run: features use
 // layers of this module, or registered ones.
 func Load(path string) (*Space, error) {
 	s, err := load(path)
@@ -87,7 +87,7 @@ func load(path string) (*Space, error) {
 	if err := saving.LoadAssets(archive, objects); err != nil {
 		return nil, err
 	}
-	if _, err := s.ready(); err != nil { // which makes the variables
+	if _, err := s.ready(); err != nil { // creates the variables
 		return nil, err
 	}
 	_, err = saving.Load(source, s.objects(), false)
@@ -127,7 +127,7 @@ func fromConfig(text []byte) (*Space, error) {
 	return s, s.check()
 }
 
-// readFeatures reads the features in the order of the file, which decides where their weights are.
+// readFeatures reads the features in the order of the file, which determines where their weights are.
 func (s *Space) readFeatures(raw json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -165,7 +165,7 @@ func (s *Space) readFeatures(raw json.RawMessage) error {
 	return nil
 }
 
-// objects lists what has a place in the weights file, as Keras writes a space.
+// objects lists the objects of the weights file, as Keras writes a space.
 func (s *Space) objects() []saving.Object {
 	out := []saving.Object{{Name: "feature_space"}}
 	list := func(attribute string, members []layers.Layer) {
@@ -198,8 +198,7 @@ func (s *Space) objects() []saving.Object {
 	return out
 }
 
-// Save writes the space, with what it has learned, as a .keras file. keras.models.load_model opens it as a
-// FeatureSpace.
+// Save writes the space, with its learned state, as a .keras file. keras.models.load_model opens it as a FeatureSpace.
 func (s *Space) Save(path string) error {
 	if filepath.Ext(path) != ".keras" {
 		return fmt.Errorf("features: Save: %s: the name must end in .keras", path)

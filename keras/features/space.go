@@ -14,14 +14,14 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Space is a set of features and crosses of them. Make one with [New] or [Load], let it [Space.Adapt] to data, and
-// encode with it. It may be used by many goroutines once it has been adapted.
+// Space is a set of features and crosses of them. Create one with [New] or [Load], [Space.Adapt] it to data, and encode
+// with it. After it has been adapted, many goroutines may use it at once.
 type Space struct {
 	names     []string // in the order of the file
 	features  map[string]Feature
 	crosses   []Cross
 	dict      bool
-	defaults  [3]int // crossing, hashing and discretization, as files have them
+	defaults  [3]int // of crossing, hashing and discretization, as files store them
 	pre       map[string]layers.Layer
 	crossers  map[string]layers.Layer
 	encoders  []layers.Layer // in the order of the results
@@ -33,7 +33,7 @@ type Space struct {
 // Option is an option of [New].
 type Option func(*Space)
 
-// Crosses adds features made of the joint values of others, each sorted into bins by a hash. Features in a cross are
+// Crosses adds features for the joint values of other features, each sorted into bins by a hash. Crossed features are
 // categorical, hashed or discretized.
 func Crosses(bins int, features ...[]string) Option {
 	return func(s *Space) {
@@ -47,8 +47,8 @@ func Crosses(bins int, features ...[]string) Option {
 // WithCross adds one cross with settings of its own.
 func WithCross(c Cross) Option { return func(s *Space) { s.crosses = append(s.crosses, c) } }
 
-// AsDict gives every feature on its own, by name. The default joins all to one row, in the order of their names, then
-// those of crosses.
+// AsDict returns every feature separately, by name. By default all are concatenated to one row: the features in the
+// order of their names, then the crosses.
 func AsDict() Option { return func(s *Space) { s.dict = true } }
 
 // New returns a space of the given features, by the names of their columns.
@@ -103,10 +103,10 @@ func (s *Space) check() error {
 	return nil
 }
 
-// Names lists the columns that the space takes.
+// Names lists the columns that the space expects.
 func (s *Space) Names() []string { return slices.Clone(s.names) }
 
-// ResultNames lists what the space gives, in order: the features by name, then the crosses by name.
+// ResultNames lists the results of the space in order: the features by name, then the crosses by name.
 func (s *Space) ResultNames() []string {
 	return append(slices.Sorted(slices.Values(s.names)), slices.Sorted(maps.Keys(s.crossers))...)
 }
@@ -114,9 +114,9 @@ func (s *Space) ResultNames() []string {
 // Feature returns the feature of a column, with what its preprocessor has learned.
 func (s *Space) Feature(name string) (Feature, bool) { f, ok := s.features[name]; return f, ok }
 
-// Adapt lets the preprocessors learn from columns: means and variances, borders of bins, categories. The inputs of ds
-// are a dict that has at least the columns of the space; targets are passed over. Columns in memory are read in batches
-// of 32, as Keras reads them.
+// Adapt lets the preprocessors learn from columns: means and variances, boundaries of bins, categories. The inputs of
+// ds are a dict with at least the columns of the space; targets are ignored. Columns in memory are read in batches of
+// 32, as in Keras.
 func (s *Space) Adapt(ctx context.Context, ds data.Dataset) error {
 	for _, name := range s.names {
 		if !learns(s.pre[name]) {
@@ -139,7 +139,7 @@ type column struct {
 	text bool
 }
 
-// standing returns a vector as a matrix of one column. Text has one more axis, of its bytes.
+// standing returns a vector as a matrix with one column. Text has one more axis, for its bytes.
 func (c *column) standing(d data.Array) data.Array {
 	shape, bytes := d.Shape(), 0
 	if c.text {
@@ -151,10 +151,10 @@ func (c *column) standing(d data.Array) data.Array {
 	return d
 }
 
-// batchRows is the number of rows in which columns in memory are read.
+// batchRows is the batch size for reading columns in memory.
 const batchRows = 32
 
-// Batches gives the column batch by batch.
+// Batches yields the column batch by batch.
 func (c *column) Batches(ctx context.Context, epoch int) iter.Seq2[data.Batch, error] {
 	return func(yield func(data.Batch, error) bool) {
 		for b, err := range rows(ctx, c.from, epoch) {
@@ -172,10 +172,10 @@ func (c *column) Batches(ctx context.Context, epoch int) iter.Seq2[data.Batch, e
 	}
 }
 
-// Cardinality says that a stream without end has none.
+// Cardinality returns the number of batches, if the stream has one.
 func (c *column) Cardinality() (int, bool) { return data.Cardinality(c.from) }
 
-// rows gives what is in memory in batches.
+// rows yields data in memory in batches.
 func rows(ctx context.Context, ds data.Dataset, epoch int) iter.Seq2[data.Batch, error] {
 	s, inMemory := ds.(*data.ArraySource)
 	if !inMemory {
@@ -194,9 +194,9 @@ func rows(ctx context.Context, ds data.Dataset, epoch int) iter.Seq2[data.Batch,
 	}
 }
 
-// Encoded returns a symbolic input for each column, in the order of Names, and what the space makes of them: one
-// tensor, or with AsDict one for each of ResultNames. Every call makes new tensors; a model of them takes raw columns
-// and shares the space's layers.
+// Encoded returns a symbolic input for each column, in the order of Names, and the encoding: one tensor, or with AsDict
+// one for each of ResultNames. Every call creates new tensors. A model made from them takes raw columns and shares the
+// space's layers.
 func (s *Space) Encoded() (inputs, encoded []*layers.KerasTensor, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -269,7 +269,7 @@ func (s *Space) graph() (inputs, encoded []*layers.KerasTensor, err error) {
 	return inputs, []*layers.KerasTensor{row}, row.Err()
 }
 
-// ready makes the model that encodes.
+// ready creates the model that encodes.
 func (s *Space) ready() (*keras.Model, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -298,15 +298,15 @@ func (s *Space) ready() (*keras.Model, error) {
 	return s.model, err
 }
 
-// Encode encodes the columns x of a table, a map of columns or [data.Tensors]: one array (rows, width), or with AsDict
-// one for each of ResultNames, by name.
+// Encode encodes the columns x of a table, a map of columns or [data.Tensors]. It returns one array (rows, width), or
+// with AsDict one for each of ResultNames, by name.
 func (s *Space) Encode(ctx context.Context, x any) (data.Tensors, error) {
 	m, err := s.ready()
 	if err != nil {
 		return data.Tensors{}, fmt.Errorf("features: Encode: %w", err)
 	}
 	source := data.Arrays(x, nil)
-	if source.Err() == nil { // a table may have more columns than the space takes
+	if source.Err() == nil { // a table may have further columns
 		b := source.All()
 		wanted := map[string]data.Array{}
 		for _, name := range s.names {
@@ -325,8 +325,8 @@ func (s *Space) Encode(ctx context.Context, x any) (data.Tensors, error) {
 	return data.Tensors{Names: slices.Clone(s.resultsOf), Arrays: out}, nil
 }
 
-// Map encodes the inputs of a dataset as it streams by; targets and weights stay. Columns in memory come in batches of
-// 32.
+// Map encodes the inputs of a dataset as it streams; targets and weights are unchanged. Columns in memory are yielded
+// in batches of 32.
 func (s *Space) Map(ds data.Dataset) data.Dataset { return &mapped{s, ds} }
 
 type mapped struct {
@@ -334,7 +334,7 @@ type mapped struct {
 	from  data.Dataset
 }
 
-// Batches gives the encoded batches.
+// Batches yields the encoded batches.
 func (m *mapped) Batches(ctx context.Context, epoch int) iter.Seq2[data.Batch, error] {
 	return func(yield func(data.Batch, error) bool) {
 		for b, err := range rows(ctx, m.from, epoch) {
