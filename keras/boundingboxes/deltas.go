@@ -5,21 +5,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Deltas are settings of [EncodeBoxToDeltas] and [DecodeDeltasToBoxes].
+// Deltas holds the settings of [EncodeBoxToDeltas] and [DecodeDeltasToBoxes].
 type Deltas struct {
 	AnchorFormat Format    // of the anchors
 	BoxFormat    Format    // of the boxes
-	Encoding     Format    // [CenterYXHW] or [CenterXYWH], the order of the deltas; "" is CenterYXHW
+	Encoding     Format    // order of the deltas: [CenterYXHW] or [CenterXYWH]; "" is CenterYXHW
 	Variance     []float64 // four numbers by which deltas are divided; nil is 1
 	Size         Size      // of the image; needed for relative formats
 }
 
-// EncodeBoxToDeltas returns what leads from anchors (boxes, 4) to boxes (boxes, 4) or (batch, boxes, 4): with centres c
-// and lengths l
+// EncodeBoxToDeltas returns the deltas that transform anchors (boxes, 4) into boxes (boxes, 4) or (batch, boxes, 4).
+// With centres c and lengths l they are
 //
 //	delta = (c_box - c_anchor)/l_anchor,   log(l_box/l_anchor)
 //
-// in the order of Encoding, divided by Variance. Lengths below 1e-7 count as that.
+// in the order of Encoding, divided by Variance. Lengths below 1e-7 count as 1e-7.
 func EncodeBoxToDeltas(anchors, boxes *ops.Tensor, d Deltas) *ops.Tensor {
 	encoding := d.encoding(boxes)
 	anchors = ConvertFormat(anchors, d.AnchorFormat, encoding, d.Size)
@@ -32,8 +32,8 @@ func EncodeBoxToDeltas(anchors, boxes *ops.Tensor, d Deltas) *ops.Tensor {
 	return ops.Divide(deltas, d.variance(deltas))
 }
 
-// DecodeDeltasToBoxes undoes [EncodeBoxToDeltas]: it returns the boxes, in BoxFormat, to which deltas (boxes, 4) or
-// (batch, boxes, 4) lead from anchors (boxes, 4).
+// DecodeDeltasToBoxes inverts [EncodeBoxToDeltas]: it returns the boxes, in BoxFormat, that deltas (boxes, 4) or
+// (batch, boxes, 4) give for anchors (boxes, 4).
 func DecodeDeltasToBoxes(anchors, deltas *ops.Tensor, d Deltas) *ops.Tensor {
 	encoding := d.encoding(deltas)
 	anchors, deltas = ConvertFormat(anchors, d.AnchorFormat, encoding, d.Size), coordinates(deltas)

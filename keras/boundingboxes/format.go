@@ -10,7 +10,7 @@ import (
 // Format says what the four numbers of a box are. Case does not matter.
 type Format string
 
-// The formats that Keras knows. Relative ones count in widths and heights of the image.
+// The formats that Keras supports. Relative ones are measured in widths and heights of the image.
 const (
 	XYXY          Format = "xyxy"            // left, top, right, bottom
 	YXYX          Format = "yxyx"            // top, left, bottom, right
@@ -38,22 +38,22 @@ func (f Format) Known() bool {
 	return false
 }
 
-// Relative reports whether the numbers are shares of the size of the image.
+// Relative reports whether the numbers are fractions of the image's size.
 func (f Format) Relative() bool { return strings.HasPrefix(string(f.lower()), "rel_") }
 
 func (f Format) lower() Format { return Format(strings.ToLower(string(f))) }
 
-// absolute is the format without "rel_".
+// absolute returns the format without "rel_".
 func (f Format) absolute() Format { return Format(strings.TrimPrefix(string(f.lower()), "rel_")) }
 
-// Size is that of the images that boxes belong to, in cells. The zero value is an unknown one, which relative formats
+// Size is the size in pixels of the images that boxes belong to. The zero value means unknown, which relative formats
 // do not allow.
 type Size struct{ Height, Width float64 }
 
 // known reports whether there is a size.
 func (s Size) known() bool { return s.Height > 0 && s.Width > 0 }
 
-// ConvertFormat returns boxes (..., 4) of one format in another one. The size is needed where exactly one of the two is
+// ConvertFormat converts boxes (..., 4) from one format to another. The size is needed if exactly one of the two is
 // relative.
 func ConvertFormat(boxes *ops.Tensor, from, to Format, size Size) *ops.Tensor {
 	boxes = coordinates(boxes)
@@ -78,7 +78,7 @@ func ConvertFormat(boxes *ops.Tensor, from, to Format, size Size) *ops.Tensor {
 	return c.in(to.absolute())
 }
 
-// coordinates checks the last axis and gives numbers at least single precision.
+// coordinates checks the last axis, and converts numbers to at least single precision.
 func coordinates(boxes *ops.Tensor) *ops.Tensor {
 	if boxes.Rank() < 1 || boxes.Dim(-1) != 4 {
 		ops.Failf(boxes.Graph(), "boxes have four numbers along their last axis, received shape %v", boxes.Shape())
@@ -117,7 +117,7 @@ func cornersOf(boxes *ops.Tensor, f Format) corners {
 	return corners{a, b, c, d}
 }
 
-// in writes boxes of an absolute format.
+// in returns the boxes in an absolute format.
 func (c corners) in(f Format) *ops.Tensor {
 	w, h := ops.Subtract(c.right, c.left), ops.Subtract(c.bottom, c.top)
 	middle := func(from, length *ops.Tensor) *ops.Tensor { return ops.Add(from, ops.MultiplyScalar(length, 0.5)) }
@@ -139,7 +139,7 @@ func (c corners) scaled(by func(*ops.Tensor, float64) *ops.Tensor, s Size) corne
 	return corners{by(c.left, s.Width), by(c.top, s.Height), by(c.right, s.Width), by(c.bottom, s.Height)}
 }
 
-// clipped keeps the sides from 0 to the size.
+// clipped limits the sides to the range from 0 to the size.
 func (c corners) clipped(s Size) corners {
 	return corners{ops.Clip(c.left, 0, s.Width), ops.Clip(c.top, 0, s.Height), ops.Clip(c.right, 0, s.Width), ops.Clip(c.bottom, 0, s.Height)}
 }

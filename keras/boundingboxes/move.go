@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ClipToImageSize cuts boxes (..., boxes, 4) of format [XYXY] or [RelXYXY] at the borders of the image. Labels (...,
-// boxes), or (..., boxes, classes), of boxes that have no area left become -1; nil labels stay nil. A relative format
-// needs no size.
+// ClipToImageSize clips boxes (..., boxes, 4) of format [XYXY] or [RelXYXY] to the image. Boxes without any area left
+// get the label -1 in labels (..., boxes) or (..., boxes, classes); nil labels stay nil. A relative format needs no
+// size.
 func ClipToImageSize(boxes, labels *ops.Tensor, format Format, size Size) (newBoxes, newLabels *ops.Tensor) {
 	boxes = coordinates(boxes)
 	switch format.lower() {
@@ -27,7 +27,7 @@ func ClipToImageSize(boxes, labels *ops.Tensor, format Format, size Size) (newBo
 	return c.in(XYXY), labels
 }
 
-// labelsOf puts -1 where the area (..., boxes, 1) is not above 0.
+// labelsOf sets labels to -1 where the area (..., boxes, 1) is not positive.
 func labelsOf(labels, area *ops.Tensor) *ops.Tensor {
 	inside := ops.CompareScalar(ir.Gt, area, 0)
 	switch labels.Rank() {
@@ -38,7 +38,7 @@ func labelsOf(labels, area *ops.Tensor) *ops.Tensor {
 		ops.Failf(labels.Graph(), "labels of boxes have the axes of the boxes but the last, or one for their classes instead; received shape %v", labels.Shape())
 	}
 	if d := labels.DType(); d == ir.Bool || d.IsInteger() && !signed(d) {
-		labels = ops.Cast(labels, ir.Int32) // -1 is none of their numbers
+		labels = ops.Cast(labels, ir.Int32) // the type has no -1
 	}
 	return ops.Where(ops.BroadcastTo(inside, labels.Shape()...), labels, ops.FullLike(labels, -1))
 }
@@ -57,33 +57,32 @@ func needSize(t ops.Traced, s Size) {
 	}
 }
 
-// Crop returns boxes (..., 4) of format [XYXY] as they lie in the piece of the given size that begins at row top and
-// column left.
+// Crop returns boxes (..., 4) of format [XYXY] in the coordinates of a crop of the given size, whose upper left corner
+// is at row top and column left.
 func Crop(boxes *ops.Tensor, top, left float64, size Size) *ops.Tensor {
 	needSize(boxes, size)
 	return cornersOf(Pad(boxes, -top, -left), XYXY).clipped(size).in(XYXY)
 }
 
-// Pad returns boxes (..., 4) of format [XYXY] as they lie in an image with that many more rows above and columns to the
-// left.
+// Pad returns boxes (..., 4) of format [XYXY] in the coordinates of an image that was padded by top rows above and left
+// columns to the left.
 func Pad(boxes *ops.Tensor, top, left float64) *ops.Tensor {
 	c := cornersOf(coordinates(boxes), XYXY)
 	return corners{ops.AddScalar(c.left, left), ops.AddScalar(c.top, top), ops.AddScalar(c.right, left), ops.AddScalar(c.bottom, top)}.in(XYXY)
 }
 
-// Affine says how [AffineTransform] moves the boxes of each image. Each tensor has a number for each image, (batch,);
-// nil ones change nothing.
+// Affine says how [AffineTransform] moves the boxes of each image. Each tensor has one number per image, (batch,); nil
+// tensors change nothing.
 type Affine struct {
-	Angle                  *ops.Tensor // in degrees, counter-clockwise as the image is seen
-	TranslateX, TranslateY *ops.Tensor // in widths and heights of the image, less a cell; to the right and downwards
-	Scale                  *ops.Tensor // nil is 1; the boxes become as much larger as 1 is than it
+	Angle                  *ops.Tensor // in degrees, counter-clockwise as seen in the image
+	TranslateX, TranslateY *ops.Tensor // as fractions of the image's width and height minus one; to the right and downwards
+	Scale                  *ops.Tensor // nil is 1; boxes become larger by the factor 1/Scale
 	ShearX, ShearY         *ops.Tensor // in degrees
-	CenterX, CenterY       *float64    // the place that stays, in widths and heights less a cell; nil is 0.5
+	CenterX, CenterY       *float64    // the fixed point, as fractions of the width and height minus one; nil is 0.5
 }
 
-// AffineTransform returns, for boxes (batch, boxes, 4) of format [XYXY], the boxes around their corners after a
-// transformation of images of the given size, as keras.utils.bounding_boxes.affine_transform computes them. It does not
-// clip.
+// AffineTransform transforms the corners of boxes (batch, boxes, 4) of format [XYXY] like images of the given size, and
+// returns the boxes around them, as keras.utils.bounding_boxes.affine_transform does. It does not clip.
 func AffineTransform(boxes *ops.Tensor, a Affine, size Size) *ops.Tensor {
 	boxes = coordinates(boxes)
 	needSize(boxes, size)
@@ -97,12 +96,12 @@ func AffineTransform(boxes *ops.Tensor, a Affine, size Size) *ops.Tensor {
 	return Around(m.apply(x, y))
 }
 
-// Around returns the boxes (..., 4) of format [XYXY] around points, whose columns and rows are x and y (..., points).
+// Around returns the bounding boxes (..., 4), in format [XYXY], of points with columns x and rows y (..., points).
 func Around(x, y *ops.Tensor) *ops.Tensor {
 	return ops.Stack(-1, ops.Min(x, -1), ops.Min(y, -1), ops.Max(x, -1), ops.Max(y, -1))
 }
 
-// matrix maps (x, y) to (a0·x + a1·y + a2, b0·x + b1·y + b2), with one number of each kind for each image.
+// matrix maps (x, y) to (a0·x + a1·y + a2, b0·x + b1·y + b2), with one number of each kind per image.
 type matrix struct{ a0, a1, a2, b0, b1, b2 *ops.Tensor }
 
 func (m matrix) apply(x, y *ops.Tensor) (newX, newY *ops.Tensor) {
@@ -113,7 +112,7 @@ func (m matrix) apply(x, y *ops.Tensor) (newX, newY *ops.Tensor) {
 	return at(m.a0, m.a1, m.a2), at(m.b0, m.b1, m.b2)
 }
 
-// inverse is Keras's matrix: that of the sampling of images, inverted.
+// inverse returns Keras's matrix: the inverse of the one that samples images.
 func (a Affine) inverse(boxes *ops.Tensor, size Size) matrix {
 	given := func(name string, v *ops.Tensor, missing float64) *ops.Tensor {
 		if v == nil {
@@ -135,7 +134,7 @@ func (a Affine) inverse(boxes *ops.Tensor, size Size) matrix {
 	}
 	cx, cy := share(a.CenterX)*(size.Width-1), share(a.CenterY)*(size.Height-1)
 	rotation, shearX, shearY := turn("Angle", a.Angle), turn("ShearX", a.ShearX), turn("ShearY", a.ShearY)
-	// The place that comes to lie on the centre.
+	// The point that is mapped to the centre.
 	fromX := ops.AddScalar(ops.MultiplyScalar(given("TranslateX", a.TranslateX, 0), -(size.Width-1)), cx)
 	fromY := ops.AddScalar(ops.MultiplyScalar(given("TranslateY", a.TranslateY, 0), -(size.Height-1)), cy)
 	rest := ops.Subtract(rotation, shearY)

@@ -7,23 +7,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// epsilon is Keras's number against divisions by 0.
+// epsilon is Keras's guard against division by 0.
 const epsilon = 1e-7
 
-// Overlap are settings of [ComputeIoU].
+// Overlap holds the settings of [ComputeIoU].
 type Overlap struct {
 	Size       Size     // of the image; needed for relative formats
-	UseMasking bool     // set the overlaps of boxes whose numbers are all negative, such as fill up, to MaskValue
+	UseMasking bool     // set overlaps to MaskValue for boxes whose numbers are all negative, such as padding
 	MaskValue  *float64 // nil is -1
 }
 
-// ComputeIoU returns how far each box of one list overlaps each of another one, the area of their intersection by that
-// of their union:
+// ComputeIoU returns how much each box of one list overlaps each box of another: the area of their intersection divided
+// by that of their union,
 //
 //	iou = |A ∩ B| / (|A ∪ B| + 1e-7)
 //
-// Shapes: boxes1 (n, 4) or (batch, n, 4), boxes2 (m, 4) or (batch, m, 4); the result is (n, m), or (batch, n, m) where
-// one of them has a batch.
+// Shapes: boxes1 (n, 4) or (batch, n, 4), boxes2 (m, 4) or (batch, m, 4); the result is (n, m), or (batch, n, m) if one
+// of them has a batch axis.
 func ComputeIoU(boxes1, boxes2 *ops.Tensor, format Format, o Overlap) *ops.Tensor {
 	for _, b := range []*ops.Tensor{boxes1, boxes2} {
 		if b.Rank() != 2 && b.Rank() != 3 {
@@ -52,24 +52,25 @@ func ComputeIoU(boxes1, boxes2 *ops.Tensor, format Format, o Overlap) *ops.Tenso
 	return ops.Where(ops.BroadcastTo(masked, iou.Shape()...), ops.FullLike(iou, value), iou)
 }
 
-// turned has the sides as rows (..., 1, boxes).
+// turned returns the sides as rows (..., 1, boxes).
 func (c corners) turned() corners {
 	t := func(v *ops.Tensor) *ops.Tensor { return ops.MoveAxis(v, -1, -2) }
 	return corners{t(c.left), t(c.top), t(c.right), t(c.bottom)}
 }
 
-// extent is the length of what two spans have in common.
+// extent returns the length of the intersection of two intervals.
 func extent(low1, high1, low2, high2 *ops.Tensor) *ops.Tensor {
 	return ops.MaximumScalar(ops.Subtract(ops.Minimum(high1, high2), ops.Maximum(low1, low2)), 0)
 }
 
-// ComputeCIoU returns the complete overlap of each box (..., 4) with that at the same place of the other list (..., 4):
-// with the distance d of the centres, the diagonal c of the smallest box around both, and the proportions,
+// ComputeCIoU returns the complete IoU of each box (..., 4) with the box at the same position in the other list (...,
+// 4). It takes into account the distance d of the centres, the diagonal c of the smallest box around both, and the
+// aspect ratios w/h:
 //
 //	ciou = iou - d²/c² - α·v,   v = 4/π²·(atan(w2/h2) - atan(w1/h1))²,   α = v / (1 - iou + v)
 //
-// with Keras's 1e-7 in heights and denominators. The result has the axes of the boxes but the last. Keras refuses
-// relative formats, for which a size is needed here.
+// with Keras's 1e-7 in heights and denominators. The result has the boxes' axes without the last. Relative formats,
+// which Keras refuses, need a size here.
 //
 // Source: Zheng et al., "Enhancing Geometric Factors in Model Learning and Inference for Object Detection", 2020;
 // formulas of keras.utils.bounding_boxes.compute_ciou.
