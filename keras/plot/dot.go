@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// writeDOT writes the graph in the language of Graphviz, with the boxes and settings of Keras's model_to_dot.
+// writeDOT writes the graph in Graphviz's language, with the boxes and settings of Keras's model_to_dot.
 func writeDOT(w io.Writer, d *diagram, c *config) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "digraph G {\nrankdir=%s;\nconcentrate=true;\ndpi=%d;\nsplines=ortho;\nnode [shape=record];\n", c.direction, c.dpi)
@@ -23,7 +23,7 @@ func dotBoxes(b *bytes.Buffer, d *diagram, c *config, ids map[*box]string) {
 	for _, x := range d.boxes {
 		if x.inner != nil {
 			fmt.Fprintf(b, "subgraph %q {\nstyle=dashed;\nlabel=%q;\nlabeljust=l;\n", fmt.Sprintf("cluster_%d", len(ids)), printable(x.name))
-			ids[x] = "" // counts, so that each cluster has another number
+			ids[x] = "" // counts, so that each cluster has its own number
 			dotBoxes(b, x.inner, c, ids)
 			b.WriteString("}\n")
 			continue
@@ -65,8 +65,7 @@ func dotTable(l *label) string {
 	return b.String()
 }
 
-// dotEdges connects boxes; an edge to or from an expanded model goes to the layer inside that takes or makes the
-// tensor.
+// dotEdges connects boxes. An edge to or from an expanded model ends at the layer inside that uses or makes the tensor.
 func dotEdges(b *bytes.Buffer, d *diagram, ids map[*box]string) {
 	drawn := map[string]bool{}
 	for _, e := range d.edges {

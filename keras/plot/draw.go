@@ -8,7 +8,7 @@ var (
 	inkSoft   = hex(0x616161)
 	edgeColor = hex(0x5f6b73)
 	cellLine  = hex(0xb0b8bd)
-	frameFill = []color.NRGBA{hex(0xf4f6fa), hex(0xe8edf5)} // of frames inside frames, in turns
+	frameFill = []color.NRGBA{hex(0xf4f6fa), hex(0xe8edf5)} // of nested frames, alternating
 	frameLine = hex(0x8492a6)
 )
 
@@ -19,7 +19,7 @@ const (
 	rounding  = 5.0
 )
 
-// painter turns layouts into a scene.
+// painter draws layouts into a scene.
 type painter struct {
 	s    *scene
 	c    *config
@@ -38,7 +38,7 @@ func newScene(d *diagram, c *config) *scene {
 	return p.s
 }
 
-// at turns a place of the plane into one of the drawing.
+// at converts a position in the plane to one in the drawing.
 func (p *painter) at(u, v float64) point {
 	switch p.c.direction {
 	case "BT":
@@ -51,7 +51,7 @@ func (p *painter) at(u, v float64) point {
 	return point{margin + u, margin + v}
 }
 
-// rect is the rectangle in the drawing of one in the plane.
+// rect converts a rectangle in the plane to one in the drawing.
 func (p *painter) rect(u, v, w, h float64) (x, y, width, height float64) {
 	a, b := p.at(u, v), p.at(u+w, v+h)
 	x, y = min(a.x, b.x), min(a.y, b.y)
@@ -68,7 +68,7 @@ func (p *painter) layout(l *layout, u, v float64, depth int) {
 	du, dv := u+l.beforeU-l.u0, v+l.beforeV-l.v0
 	for _, w := range l.g.wires {
 		if w.a.port == portIn && !w.a.used || w.b.port == portOut && !w.b.used {
-			continue // it would lead to nothing outside
+			continue // outside the frame it would lead nowhere
 		}
 		for _, port := range []*node{w.outOf, w.into} {
 			if port != nil {
@@ -91,7 +91,7 @@ func (p *painter) layout(l *layout, u, v float64, depth int) {
 	}
 }
 
-// route collects the path of an edge in the plane, against the direction of the arrow if the edge is reversed.
+// route collects the path of an edge in the plane, against the arrow's direction if the edge is reversed.
 func route(l *layout, w *wire) (points [][2]float64) {
 	g := l.g
 	add := func(u, v float64) { points = append(points, [2]float64{u, v}) }
@@ -117,7 +117,7 @@ func route(l *layout, w *wire) (points [][2]float64) {
 	return points
 }
 
-// wire draws an edge: straight through the ranks, and in a curve from rank to rank.
+// wire draws an edge: straight through the ranks, and as a curve from rank to rank.
 func (p *painter) wire(l *layout, w *wire, du, dv float64) {
 	points := route(l, w)
 	for i := range points {
@@ -152,7 +152,7 @@ func (p *painter) wire(l *layout, w *wire, du, dv float64) {
 	}
 }
 
-// arrow draws the head of an arrow with its tip at (u, v), coming from direction (dirU, dirV).
+// arrow draws an arrowhead with its tip at (u, v), coming from direction (dirU, dirV).
 func (p *painter) arrow(u, v, dirU, dirV float64) {
 	const half = arrowSize * 0.45
 	backU, backV := u-dirU*arrowSize, v-dirV*arrowSize

@@ -13,20 +13,20 @@ type diagram struct {
 	name    string
 	boxes   []*box
 	edges   []edge
-	inputs  []*box     // the box that takes each input
+	inputs  []*box     // the box that receives each input
 	outputs []endpoint // where each output comes from
 }
 
-// box is one layer or input. A layer that is called several times is one box.
+// box is one layer or input. A layer with several calls is one box.
 type box struct {
 	name, class string
 	layer       layers.Layer // nil for an input
-	in, out     []ir.Type    // of the first call; nil where they are not known
+	in, out     []ir.Type    // of the first call; nil if unknown
 	inner       *diagram     // the layers of an expanded model
 	label       label
 }
 
-// edge leads from a result of a box to an input of another; the numbers matter for expanded models only.
+// edge leads from a result of a box to an input of another; the indices matter for expanded models only.
 type edge struct {
 	from   endpoint
 	to     *box
@@ -46,14 +46,14 @@ func newDiagram(m *keras.Model, c *config) *diagram {
 		d.sequential(m, c)
 	case m.Outputs() != nil:
 		d.functional(m, c)
-	default: // what a subclass does with its layers is not known before it runs: one box, as in Keras
+	default: // a subclass's calls are unknown before it runs: one box, as in Keras
 		b := d.add(m, &config{})
 		d.inputs, d.outputs = []*box{b}, []endpoint{{b, 0}}
 	}
 	return d
 }
 
-// add makes the box of a layer.
+// add creates the box of a layer.
 func (d *diagram) add(l layers.Layer, c *config) *box {
 	b := &box{name: layers.Name(l), class: layers.ClassName(l), layer: l, out: layers.OutputTypes(l)}
 	if m, ok := l.(*keras.Model); ok && c.expand && expandable(m) {
@@ -63,12 +63,12 @@ func (d *diagram) add(l layers.Layer, c *config) *box {
 	return b
 }
 
-// expandable reports whether the inside of a model is known.
+// expandable reports whether the calls inside a model are known.
 func expandable(m *keras.Model) bool {
 	return m.Outputs() != nil || m.ClassName() == "Sequential" && len(m.Layers()) > 0
 }
 
-// sequential is a chain. Keras draws no box for its input.
+// sequential adds a chain of layers. Keras draws no box for its input.
 func (d *diagram) sequential(m *keras.Model, c *config) {
 	var before *box
 	for _, l := range m.Layers() {
@@ -80,7 +80,7 @@ func (d *diagram) sequential(m *keras.Model, c *config) {
 		case len(m.Inputs()) > 0:
 			b.in = []ir.Type{typeOf(m.Inputs()[0])}
 		}
-		if b.in != nil { // what a layer remembers of its results are those of its last calls, which may be others
+		if b.in != nil { // a layer stores the results of its last call, which may differ
 			if types, err := layers.InferTypes(l, b.in); err == nil {
 				b.out = types
 			}
@@ -154,7 +154,7 @@ func calls(m *keras.Model) []*layers.Node {
 	return found
 }
 
-// connect draws an arrow, once.
+// connect adds an arrow, once.
 func (d *diagram) connect(from endpoint, to *box, port int) {
 	if from.box.inner == nil {
 		from.port = 0

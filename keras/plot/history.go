@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// History draws the values of each epoch to a ".svg" or ".png" file: a panel for each loss or metric, in which training
-// and validation are two curves, over the epochs, which count from 1. Values that are not finite are left out.
+// History draws the values of each epoch to a ".svg" or ".png" file. Each loss or metric has a panel with a curve for
+// training and one for validation, over the epochs, which are counted from 1. Values that are not finite are left out.
 func History(h *keras.History, path string) error {
 	if h == nil {
 		return fmt.Errorf("plot: History: the history is nil; pass what Fit returned")
@@ -24,7 +24,7 @@ func History(h *keras.History, path string) error {
 	return drawHistory(h.Logs, h.Epoch, path)
 }
 
-// drawHistory draws named values; epochs are their indexes from 0, nil for 0, 1, 2, ...
+// drawHistory draws named values. epochs are their indices from 0; nil means 0, 1, 2, ...
 func drawHistory(values map[string][]float64, epochs []int, path string) error {
 	extension := strings.ToLower(filepath.Ext(path))
 	if extension != ".svg" && extension != ".png" {
@@ -74,7 +74,8 @@ var (
 	validationColor = hex(0xd84315)
 )
 
-// newPanels sorts values into panels: the loss first, then by name; val_ values belong to the name after it.
+// newPanels sorts values into panels: the loss first, then by name. Values named val_ are the validation curve of the
+// name that follows.
 func newPanels(values map[string][]float64, epochs []int) []panel {
 	byName := map[string]*panel{}
 	var names []string
@@ -82,7 +83,7 @@ func newPanels(values map[string][]float64, epochs []int) []panel {
 		name, validation := strings.CutPrefix(key, "val_")
 		if validation {
 			if _, known := values[name]; !known {
-				name, validation = key, false // a metric that is just called so
+				name, validation = key, false // a metric whose name begins with val_
 			}
 		}
 		c := curveOf{label: "training", points: finite(values[key], epochs), color: trainColor}
@@ -116,8 +117,8 @@ func newPanels(values map[string][]float64, epochs []int) []panel {
 	return panels
 }
 
-// finite places values over their epochs, counted from 1. A name with fewer values than epochs (validation with a
-// frequency) is taken to have come at equal distances, the last one at the last multiple.
+// finite assigns values to their epochs, counted from 1. If there are fewer values than epochs (validation with a
+// frequency), they are assumed to come at equal distances, the last one at the last multiple.
 func finite(values []float64, epochs []int) []point {
 	every := 1
 	if len(values) > 0 && len(epochs) > len(values) {

@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// maxHistory bounds the size of a history file: a million values have about 20 MB.
+// maxHistory limits the size of a history file: a million values take about 20 MB.
 const maxHistory = 64 << 20
 
-// HistoryFile draws what a JSON file holds, as [History] does: an object of lists of numbers, such as Python writes for
-// Keras's history.history, where NaN and Infinity stand bare. A list of lists (a metric with several numbers) is drawn
-// by the first of them.
+// HistoryFile draws the contents of a JSON file as [History] does. The file holds an object of lists of numbers, such
+// as Python writes for Keras's history.history, including unquoted NaN and Infinity. For a list of lists (a metric with
+// several numbers) the first number of each is drawn.
 func HistoryFile(from, path string) error {
 	f, err := os.Open(from)
 	if err != nil {
@@ -52,7 +52,7 @@ func parseHistory(raw []byte) (map[string][]float64, error) {
 	return values, nil
 }
 
-// value is a number, null, one of the words that JSON lacks, or a list that begins with one of these.
+// value is a number, null, NaN or Infinity, or a list that begins with one of these.
 type value float64
 
 func (v *value) UnmarshalJSON(raw []byte) error {
@@ -86,7 +86,7 @@ func (v *value) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// quoteBare puts quotation marks around NaN, Infinity and -Infinity outside of strings.
+// quoteBare quotes NaN, Infinity and -Infinity outside of strings.
 func quoteBare(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte("NaN")) && !bytes.Contains(raw, []byte("Infinity")) {
 		return raw

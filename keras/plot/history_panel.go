@@ -10,12 +10,12 @@ import (
 const (
 	panelWidth  = 374.4
 	panelHeight = 252.0
-	headHeight  = 44.6 // title and legend, above the curves, so that the legend covers nothing
+	headHeight  = 44.6 // title and legend are above the curves, so the legend covers nothing
 	panelEdge   = 10.0 // around a panel
 	tickLength  = 4.0
-	tickSize    = 9.5 // of letters
+	tickSize    = 9.5 // font size
 	labelSize   = 10.5
-	mostDots    = 40 // curves of more points have no dots
+	mostDots    = 40 // curves with more points have no dots
 )
 
 var (
@@ -23,13 +23,13 @@ var (
 	axisColor = hex(0x90a4ae)
 )
 
-// frame is the area of the curves, and the values at its edges.
+// frame is the area of the curves, and the range of values that it shows.
 type frame struct {
 	left, right, top, bottom float64
 	first, last, low, high   float64
 }
 
-// at is where a value lies in the drawing.
+// at returns the position of a value in the drawing.
 func (f *frame) at(p point) point {
 	return point{f.left + (p.x-f.first)/(f.last-f.first)*(f.right-f.left), f.bottom - (p.y-f.low)/(f.high-f.low)*(f.bottom-f.top)}
 }
@@ -87,7 +87,7 @@ func (f *frame) axes(s *scene, epochs, values []tick) {
 	stroke(point{f.left, f.bottom}, point{f.right, f.bottom}, 0.8, false)
 }
 
-// draw draws a curve, with a dot at each value where there are few.
+// draw draws a curve, with a dot at each value if there are few.
 func (c *curveOf) draw(s *scene, f *frame) {
 	var path []segment
 	for i, v := range c.points {
@@ -122,7 +122,7 @@ func (p *panel) head(s *scene, x, y float64) {
 		right -= 14
 	}
 	name := printable(strings.ReplaceAll(p.name, "_", " "))
-	for size := 14.0; size > 6; size-- { // a long name is written smaller
+	for size := 14.0; size > 6; size-- { // long names are written smaller
 		if left+textWidth(name, size, true) <= right || size == 7 {
 			s.write(text{x: left, y: baseline, size: size, bold: true, color: ink, s: name})
 			return

@@ -12,7 +12,7 @@ import (
 
 // label is the text of a box: a title on a coloured bar, and below it rows of cells.
 type label struct {
-	title, class string // the class is "" where the title shows it
+	title, class string // the class is "" if the title shows it
 	rows         [][]cell
 	bar          color.NRGBA
 	w, h         float64
@@ -20,7 +20,7 @@ type label struct {
 	rowHeight    float64
 }
 
-// cell is a caption and a value, or a value on colour.
+// cell is a caption with a value, or a value on a coloured background.
 type cell struct {
 	caption, value string
 	fill           color.NRGBA // zero: white
@@ -34,7 +34,7 @@ const (
 	cellGap   = 4.0 // between caption and value
 )
 
-// newLabel writes what is to be known of a box, as Keras's make_layer_label does, and measures it.
+// newLabel writes the text of a box, as Keras's make_layer_label does, and measures it.
 func newLabel(b *box, c *config) label {
 	l := label{title: b.name, class: " (" + b.class + ")", bar: barColor(b), barHeight: 28, rowHeight: 25}
 	if !c.names {
@@ -61,7 +61,7 @@ func newLabel(b *box, c *config) label {
 		row = append(row, mark)
 	}
 	switch {
-	case c.sideways(): // narrow boxes make a drawing from left to right shorter
+	case c.sideways(): // narrow boxes shorten a drawing from left to right
 		for _, one := range row {
 			l.rows = append(l.rows, []cell{one})
 		}
@@ -72,7 +72,7 @@ func newLabel(b *box, c *config) label {
 	return l
 }
 
-// measure works out the size of the box; the cells of a row share what is left of its width.
+// measure computes the size of the box. The cells of a row share the remaining width.
 func (l *label) measure() {
 	l.w = textWidth(l.title, titleSize, true) + textWidth(l.class, titleSize, false) + 2*padX
 	for _, row := range l.rows {
@@ -126,7 +126,7 @@ func listText(types []ir.Type, text func(ir.Type) string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// activationName is what the field Activation of a layer says; "" for layers without one.
+// activationName returns the field Activation of a layer, or "" for layers without one.
 func activationName(l layers.Layer) string {
 	v := reflect.ValueOf(l)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -152,8 +152,8 @@ func activationName(l layers.Layer) string {
 	}
 }
 
-// families give the bar of a box its colour: the first row whose word is part of the class. The colours are dark enough
-// for white text (contrast of 4.5 and more).
+// families determine the colour of a box's bar: the first row whose word is part of the class. The colours are dark
+// enough for white text (contrast of 4.5 and more).
 var families = []struct {
 	color color.NRGBA
 	words []string

@@ -1,29 +1,29 @@
 package plot
 
-// layout is a diagram with its places in the plane of the layout.
+// layout is a diagram with positions in the plane of the layout.
 type layout struct {
 	d     *diagram
 	g     *graph
 	nodes map[*box]*node
 	inner map[*box]*layout
-	ins   []*node // ports, of a model inside another
+	ins   []*node // ports of a nested model
 	outs  []*node
 
 	loops []*node // layers called on their own results
 
 	// What a frame adds around the layout, in the plane.
 	beforeU, beforeV, afterU, afterV float64
-	u0, v0, width, height            float64 // the layout's corner, and its size with the frame
+	u0, v0, width, height            float64 // the layout's corner, and its size including the frame
 	titleWidth                       float64
 }
 
 const (
 	framePad   = 16.0
-	frameTitle = 24.0 // height of the title's line
-	loopSize   = 22.0 // what an arrow from a box to itself needs beside it
+	frameTitle = 24.0 // height of the title line
+	loopSize   = 22.0 // space beside a box for an arrow to itself
 )
 
-// sideways reports whether ranks follow each other from left to right or back.
+// sideways reports whether the ranks run horizontally.
 func (c *config) sideways() bool { return c.direction == "LR" || c.direction == "RL" }
 
 func newLayout(d *diagram, c *config, nested bool) *layout {
@@ -57,7 +57,7 @@ func (l *layout) addNode(n *node) *node {
 	return n
 }
 
-// size makes the node of a box.
+// size creates the node of a box, with its size.
 func (l *layout) size(b *box, c *config) *node {
 	if b.inner != nil {
 		inner := newLayout(b.inner, c, true)
@@ -88,8 +88,8 @@ func (l *layout) connect() {
 	}
 }
 
-// wire connects a port in, or a result of a box, with an input of a box, or a port out. An expanded model has ports of
-// its own; a Sequential one has a single one, which all of its inputs take.
+// wire connects an entry port, or a result of a box, with an input of a box, or an exit port. An expanded model has
+// ports of its own; a Sequential one has a single port, which all of its inputs use.
 func (l *layout) wire(in *node, from endpoint, to *box, toPort int, out *node) {
 	w := &wire{a: in, b: out}
 	if in == nil {
@@ -109,10 +109,10 @@ func (l *layout) wire(in *node, from endpoint, to *box, toPort int, out *node) {
 	l.g.wires = append(l.g.wires, w)
 }
 
-// portAt is where a port is on the frame, from its middle.
+// portAt returns the position of a port on the frame, measured from the middle.
 func (l *layout) portAt(n *node) float64 { return n.u - l.u0 + l.beforeU - l.width/2 }
 
-// frame reserves the space of a frame and of the name in its upper left corner, which no arrow may cross.
+// frame reserves the space for a frame and for the name in its upper left corner, which no arrow may cross.
 func (l *layout) frame(c *config) {
 	l.beforeU, l.afterU, l.beforeV, l.afterV = framePad, framePad, framePad/2, framePad/2
 	l.titleWidth = textWidth(l.d.name, titleSize, true) + framePad

@@ -10,11 +10,12 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// Model draws the graph of a model's layers to a file: ".svg", ".png" or ".dot" by the ending of its name.
+// Model draws the graph of a model's layers to a file; the ending ".svg", ".png" or ".dot" of path determines the
+// format.
 //
-// Each layer is a box, also one that is called several times, and each tensor that one layer hands to another is an
-// arrow. As in Keras's plot_model a Sequential model has no box for its input, and a subclassed model, whose
-// connections are made while it runs, is one box. The model must be built, so that its shapes are known.
+// Each layer is one box, even if it is called several times, and each tensor passed between layers is an arrow. As in
+// Keras's plot_model, a Sequential model has no box for its input, and a subclassed model, whose connections are
+// unknown before it runs, is one box. The model must be built, so that its shapes are known.
 func Model(m *keras.Model, path string, options ...Option) error {
 	if m == nil {
 		return fmt.Errorf("plot: Model: the model is nil")

@@ -34,14 +34,14 @@ func ShowLayerActivations() Option { return option(func(c *config) { c.activatio
 // ShowTrainable marks layers with weights as trainable or not.
 func ShowTrainable() Option { return option(func(c *config) { c.trainable = true }) }
 
-// ExpandNested draws models inside the model with their layers, in a frame of their own, instead of as one box.
+// ExpandNested draws nested models with their layers, in a frame of their own, instead of as one box.
 func ExpandNested() Option { return option(func(c *config) { c.expand = true }) }
 
-// RankDir says where the drawing runs to: "TB" (top to bottom, the default), "LR" (left to right), "BT" or "RL".
+// RankDir sets the direction of the drawing: "TB" (top to bottom, the default), "LR" (left to right), "BT" or "RL".
 func RankDir(direction string) Option { return option(func(c *config) { c.direction = direction }) }
 
-// DPI sets the resolution of ".png" files, in pixels per inch; the default is 200. Of drawings so large that the
-// picture would have more than 64 million pixels, the picture is made with fewer.
+// DPI sets the resolution of ".png" files, in pixels per inch; the default is 200. It is reduced for drawings so large
+// that the image would have more than 64 million pixels.
 func DPI(dpi int) Option { return option(func(c *config) { c.dpi = dpi }) }
 
 func configure(options []Option) (config, error) {

@@ -2,9 +2,9 @@ package plot
 
 import "slices"
 
-// orderRanks finds an order within each rank with few crossings: it begins with the order in which a walk meets the
-// nodes, then sweeps down and up, sorting each rank by the mean place of the neighbours and swapping neighbours while
-// that helps. The best order seen is kept.
+// orderRanks finds an order within each rank with few crossings. It begins with the order in which a walk meets the
+// nodes, then sweeps down and up, sorting each rank by the mean position of the neighbours and swapping adjacent nodes
+// while that helps. The best order found is kept.
 func (g *graph) orderRanks() {
 	g.walk()
 	for _, n := range g.nodes {
@@ -35,7 +35,7 @@ func (g *graph) orderRanks() {
 	}
 }
 
-// walk numbers the nodes depth first from the first rank on, so that what is connected lies side by side.
+// walk numbers the nodes depth first from the first rank on, so that connected nodes are side by side.
 func (g *graph) walk() {
 	count := 0
 	seen := map[*node]bool{}
@@ -74,7 +74,7 @@ func (g *graph) snapshot() [][]*node {
 	return out
 }
 
-// upper and lower are the neighbours of a node on the rank before and after.
+// upper and lower return the neighbours of a node on the previous and the next rank.
 func upper(n *node) []*node {
 	out := make([]*node, len(n.up))
 	for i, l := range n.up {
@@ -91,7 +91,7 @@ func lower(n *node) []*node {
 	return out
 }
 
-// sortByNeighbours sorts a rank by the mean place of the neighbours; nodes without any stay where they are.
+// sortByNeighbours sorts a rank by the mean position of the neighbours. Nodes without neighbours keep their positions.
 func sortByNeighbours(rank []*node, neighbours func(*node) []*node) {
 	mean := make(map[*node]float64, len(rank))
 	var movable []*node
@@ -126,7 +126,7 @@ func sortByNeighbours(rank []*node, neighbours func(*node) []*node) {
 	number(rank)
 }
 
-// transpose swaps neighbours on a rank while that removes crossings.
+// transpose swaps adjacent nodes on a rank while that removes crossings.
 func (g *graph) transpose() {
 	for round, better := 0, true; better && round < 8; round++ {
 		better = false
@@ -145,7 +145,7 @@ func (g *graph) transpose() {
 	}
 }
 
-// inversions counts the crossings of the edges of two nodes when the first stands left of the second.
+// inversions counts the crossings between the edges of two nodes if the first is to the left of the second.
 func inversions(left, right []*node) int {
 	n := 0
 	for _, a := range left {
@@ -158,18 +158,18 @@ func inversions(left, right []*node) int {
 	return n
 }
 
-// crossings counts all crossings: the inversions among the lower ends of the links of each rank, taken in the order of
-// the upper.
+// crossings counts all crossings: the inversions among the lower ends of each rank's links, in the order of their upper
+// ends.
 func (g *graph) crossings() int {
 	total := 0
 	for r, rank := range g.ranks {
 		if r+1 == len(g.ranks) {
 			break
 		}
-		seen := make([]int, len(g.ranks[r+1])+1) // a Fenwick tree over the places of the lower ends
+		seen := make([]int, len(g.ranks[r+1])+1) // a Fenwick tree over the positions of the lower ends
 		passed := 0
 		for _, n := range rank {
-			for _, m := range lower(n) { // those to the right of m that came earlier cross
+			for _, m := range lower(n) { // those that came earlier and end to the right of m cross
 				total += passed
 				for i := m.index + 1; i > 0; i -= i & -i {
 					total -= seen[i]

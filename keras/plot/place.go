@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	nodeGap   = 26.0 // between boxes of a rank
+	nodeGap   = 26.0 // between boxes on a rank
 	laneWidth = 12.0
-	laneGap   = 8.0 // beside an edge that passes a rank
+	laneGap   = 8.0 // beside an edge that passes through a rank
 	rankGap   = 34.0
 	portStep  = 16.0 // between the arrows that enter a box
 )
 
-// lay does the whole layout.
+// lay computes the whole layout.
 func (g *graph) lay() {
 	g.breakCycles()
 	g.rankNodes()
@@ -25,8 +25,8 @@ func (g *graph) lay() {
 	g.placeRanks()
 }
 
-// choosePorts spreads the arrows that enter a box. If just one of them comes straight from the rank before, it takes
-// the middle, and the others stand beside it; otherwise they are spread evenly.
+// choosePorts spreads the arrows that enter a box. If just one of them comes straight from the previous rank, it gets
+// the middle and the others go beside it. Otherwise they are spread evenly.
 func (g *graph) choosePorts() {
 	for _, n := range g.nodes {
 		if n.lane || n.fixed || len(n.up) < 2 {
@@ -52,8 +52,8 @@ func (g *graph) choosePorts() {
 	}
 }
 
-// placeAlong finds the places within the ranks: first as close as they go, then in sweeps, each of which moves the
-// nodes of a rank to the best places for the neighbours on one side or on both.
+// placeAlong finds the positions within the ranks: first as close together as possible, then by sweeps, each of which
+// moves the nodes of a rank to the best positions for the neighbours on one side or on both.
 func (g *graph) placeAlong() {
 	for _, rank := range g.ranks {
 		for i, n := range rank {
@@ -94,7 +94,7 @@ func (g *graph) placeAlong() {
 	}
 }
 
-// distance is what lies at least between the centres of two neighbours on a rank.
+// distance returns the minimum distance between the centres of two neighbours on a rank.
 func distance(a, b *node) float64 {
 	gap := nodeGap
 	if a.lane || b.lane || a.port != 0 || b.port != 0 {
@@ -103,13 +103,13 @@ func distance(a, b *node) float64 {
 	return a.w/2 + gap + b.w/2
 }
 
-// settle moves the nodes of a rank to the places that minimize the sum of weight·(u − wish)², with the order and the
-// distances between neighbours kept. Without the distances each node would go where it wishes; with them that is an
-// isotonic regression, which pooling adjacent violators solves exactly.
+// settle moves the nodes of a rank to the positions that minimize the sum of weight·(u − wish)², keeping their order
+// and minimum distances. Without minimum distances each node would go to its wish; with them the problem is an isotonic
+// regression, which pooling adjacent violators solves exactly.
 func settle(rank []*node, wish func(*node) (u, weight float64)) {
 	type block struct{ sum, weight, mean, count float64 }
 	var blocks []block
-	at := 0.0 // of the node when all stand as close as they go
+	at := 0.0 // position of the node when all are as close together as possible
 	starts := make([]float64, len(rank))
 	for i, n := range rank {
 		if i > 0 {
@@ -135,8 +135,8 @@ func settle(rank []*node, wish func(*node) (u, weight float64)) {
 	}
 }
 
-// wishes gives the weighted mean of the places that the links of a node to the ranks above or below ask for. A node
-// without links wishes, weakly, to stay.
+// wishes returns the weighted mean of the positions that a node's links to the ranks above or below ask for. Each node
+// also has a weak wish to stay.
 func wishes(above, below bool) func(*node) (u, weight float64) {
 	const stay = 1e-3
 	return func(n *node) (float64, float64) {
@@ -159,8 +159,8 @@ func wishes(above, below bool) func(*node) (u, weight float64) {
 	}
 }
 
-// straightDown wishes a box to stand exactly below the one before in a chain, and a place in a long edge, weakly, below
-// the place before; others stay.
+// straightDown wishes that a box is exactly below the previous one in a chain, and, weakly, that a lane of a long edge
+// is below the previous lane. Other nodes stay.
 func straightDown(n *node) (u, weight float64) {
 	for _, l := range n.up {
 		if l.weight() >= 8 {
@@ -173,7 +173,7 @@ func straightDown(n *node) (u, weight float64) {
 	return n.u, 1
 }
 
-// straightUp wishes a place in a long edge to stand above the place after it; boxes stay.
+// straightUp wishes that a lane of a long edge is above the next lane; boxes stay.
 func straightUp(n *node) (u, weight float64) {
 	if n.lane && n.down[0].b.lane {
 		return n.down[0].b.u, 1
@@ -181,8 +181,8 @@ func straightUp(n *node) (u, weight float64) {
 	return n.u, 1000
 }
 
-// weight says how much a link should be straight: most along a chain, also where edges that skip it leave or join it,
-// and inside long edges; least where a long edge bends to meet a box.
+// weight says how important it is that a link is straight: most along a chain, even where edges that skip it leave or
+// join it, and inside long edges; least where a long edge bends to meet a box.
 func (l *link) weight() float64 {
 	switch {
 	case l.a.lane && l.b.lane:
@@ -195,7 +195,7 @@ func (l *link) weight() float64 {
 	return 2
 }
 
-// boxes counts the links whose other end is no lane.
+// boxes counts the links whose other end is not a lane.
 func boxes(links []*link, other func(*link) *node) int {
 	n := 0
 	for _, l := range links {
@@ -206,7 +206,7 @@ func boxes(links []*link, other func(*link) *node) int {
 	return n
 }
 
-// placeRanks stacks the ranks. If edges go far to the side, the gap between two ranks is wider, so that they stay
+// placeRanks stacks the ranks. If edges go far to the side, the gap between two ranks is larger, so that they stay
 // apart.
 func (g *graph) placeRanks() {
 	at := 0.0

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// maxPixels bounds the memory of a picture, four bytes each.
+// maxPixels limits the memory of an image, at four bytes per pixel.
 const maxPixels = 64 << 20
 
-// writePNG draws a scene as a picture.
+// writePNG draws a scene as an image.
 func writePNG(w io.Writer, s *scene, dpi int) error {
 	inches := s.w / 72 * s.h / 72
 	dpi = min(dpi, int(math.Sqrt(maxPixels/inches)))
@@ -27,7 +27,7 @@ func writePNG(w io.Writer, s *scene, dpi int) error {
 	return png.Encode(w, paint(s, dpi))
 }
 
-// paint draws a scene on white.
+// paint draws a scene on a white background.
 func paint(s *scene, dpi int) *image.RGBA {
 	scale := float64(dpi) / 72
 	bounds := image.Rect(0, 0, int(s.w*scale+0.5), int(s.h*scale+0.5))
@@ -45,11 +45,11 @@ func paint(s *scene, dpi int) *image.RGBA {
 	return c.img
 }
 
-// canvas is a picture that is being painted. It stands in for the canvas of gonum's plot, which links four megabytes
-// that are not needed here: other formats of pictures, formulas and eleven more fonts.
+// canvas is an image being painted. It replaces the canvas of gonum's plot, which links four megabytes that are not
+// needed here: other image formats, formulas and eleven more fonts.
 type canvas struct {
 	img    *image.RGBA
-	scale  float64 // pixels of a unit of the drawing
+	scale  float64 // pixels per unit of the drawing
 	dpi    float64
 	raster *raster.Rasterizer
 }
@@ -90,7 +90,7 @@ func (c *canvas) text(v text) {
 	d.DrawString(printable(v.s))
 }
 
-// flatten makes lines of a path, in pixels.
+// flatten converts a path to lines, in pixels.
 func (c *canvas) flatten(path []segment) [][]point {
 	var lines [][]point
 	for _, s := range path {
@@ -117,7 +117,7 @@ func (c *canvas) flatten(path []segment) [][]point {
 	return lines
 }
 
-// bezier is the point at t in [0, 1] of a cubic curve.
+// bezier returns the point at t in [0, 1] of a cubic curve.
 func bezier(from point, p [3]point, t float64) point {
 	u := 1 - t
 	a, b, c, d := u*u*u, 3*u*u*t, 3*u*t*t, t*t*t
@@ -126,11 +126,11 @@ func bezier(from point, p [3]point, t float64) point {
 
 func apart(a, b point) float64 { return math.Hypot(b.x-a.x, b.y-a.y) }
 
-// dashes cuts lines into dashes of one length, with gaps of another between them.
+// dashes cuts lines into dashes of the given length and gap.
 func dashes(lines [][]point, length, gap float64) [][]point {
 	var out [][]point
 	for _, l := range lines {
-		drawn, rest := true, length // what is left of the dash or the gap that has begun
+		drawn, rest := true, length // rest of the current dash or gap
 		now := l[:1:1]
 		for i := 1; i < len(l); {
 			at := now[len(now)-1]
@@ -156,7 +156,7 @@ func dashes(lines [][]point, length, gap float64) [][]point {
 	return out
 }
 
-// rasterPath leaves out points that fall on the one before, which have no direction.
+// rasterPath drops points equal to the previous one, because such a segment has no direction.
 func rasterPath(l []point) raster.Path {
 	var path raster.Path
 	var last fixed.Point26_6

@@ -1,27 +1,27 @@
 package plot
 
-// node is a box, a port, or a place where a long edge passes a rank, in the plane of the layout: ranks follow each
-// other along v, and u runs along a rank. u and v are the centre.
+// node is a box, a port, or the position where a long edge passes through a rank, in the plane of the layout. Ranks
+// follow one another along v, and u runs along a rank. u and v are the centre.
 type node struct {
 	w, h  float64 // along u and along v
 	u, v  float64
 	rank  int
-	lane  bool // a place in a long edge
+	lane  bool // part of a long edge
 	port  int  // portIn, portOut or 0
-	used  bool // of a port: an edge is drawn to it from the outside
-	fixed bool // edges meet it at places of their own
+	used  bool // of a port: an edge from the outside ends at it
+	fixed bool // edges have their own positions on it
 
 	up, down []*link // to neighbouring ranks
-	index    int     // place within its rank
-	met      int     // when a walk first met it, which is where the ordering begins
+	index    int     // position within its rank
+	met      int     // when a walk first met it; the ordering starts from this
 }
 
 const (
-	portIn  = -1 // stands on the first rank
-	portOut = 1  // stands on the last rank
+	portIn  = -1 // is on the first rank
+	portOut = 1  // is on the last rank
 )
 
-// wire is an edge from node a to node b. If a node is fixed, start and end say where the edge meets it, from its
+// wire is an edge from node a to node b. If a node is fixed, start or end is the position on it, measured from its
 // centre.
 type wire struct {
 	a, b       *node
@@ -32,14 +32,14 @@ type wire struct {
 	links      []*link // its parts from rank to rank, in the direction of the ranks
 }
 
-// link is the part of an edge between two neighbouring ranks. start and end are where it meets a and b, from their
-// centres.
+// link is the part of an edge between two neighbouring ranks. start and end are its positions on a and b, measured from
+// their centres.
 type link struct {
 	a, b       *node
 	start, end float64
 }
 
-// graph is what is laid out.
+// graph is the graph to lay out.
 type graph struct {
 	nodes []*node
 	wires []*wire
@@ -48,8 +48,8 @@ type graph struct {
 	sizes []float64
 }
 
-// breakCycles marks edges that lead back to a node that a walk is still below. Nodes come in the order of the calls, so
-// an edge of a layer that is called again later is the one that is found.
+// breakCycles marks edges that lead back to an ancestor in a depth-first walk. Nodes are in the order of the calls, so
+// for a layer that is called again later it marks the edge to that later call.
 func (g *graph) breakCycles() {
 	out := map[*node][]*wire{}
 	for _, w := range g.wires {
@@ -87,7 +87,7 @@ func (g *graph) breakCycles() {
 	}
 }
 
-// ends are the nodes of an edge in the direction of the ranks.
+// ends returns the nodes of an edge in the direction of the ranks.
 func (w *wire) ends() (from, to *node) {
 	if w.reversed {
 		return w.b, w.a
@@ -95,8 +95,8 @@ func (w *wire) ends() (from, to *node) {
 	return w.a, w.b
 }
 
-// rankNodes puts every node below its predecessors (the longest path), and then moves those nodes down that have more
-// edges downwards than upwards, as far as their successors allow. That shortens edges until no such move is left.
+// rankNodes puts every node below its predecessors (the longest path). Then it moves nodes with more edges downwards
+// than upwards down, as far as their successors allow. That shortens edges, and is repeated until no such move is left.
 func (g *graph) rankNodes() {
 	before, after := map[*node][]*node{}, map[*node][]*node{}
 	for _, w := range g.wires {
@@ -138,7 +138,7 @@ func (g *graph) rankNodes() {
 	}
 }
 
-// topological orders nodes so that edges point forward, and otherwise keeps the given order.
+// topological sorts nodes so that edges point forward, and otherwise keeps the given order.
 func topological(nodes []*node, before, after map[*node][]*node) []*node {
 	waiting := map[*node]int{}
 	var order, ready []*node
@@ -183,7 +183,7 @@ func (g *graph) split() {
 		switch n := len(w.links); {
 		case !w.reversed:
 			w.links[0].start, w.links[n-1].end = w.start, w.end
-		case !from.fixed: // an arrow that comes back, beside those that leave
+		case !from.fixed: // a returning arrow goes beside the outgoing ones
 			w.links[0].start = min(portStep, from.w/4)
 		}
 	}

@@ -2,7 +2,7 @@ package plot
 
 import "image/color"
 
-// point is a place in the drawing, in units of 1/72 inch from its upper left corner.
+// point is a position in the drawing, in units of 1/72 inch from its upper left corner.
 type point struct{ x, y float64 }
 
 // segment is a part of a path: a move (no points before it), a line, or a cubic curve with two control points.
@@ -28,7 +28,7 @@ type text struct {
 	s     string
 }
 
-// scene is a drawing: its items, each a shape or a text, lie over those before.
+// scene is a drawing: a list of items, each a shape or a text, drawn over the earlier ones.
 type scene struct {
 	w, h  float64
 	title string
@@ -48,16 +48,16 @@ func line(p point) segment        { return segment{'L', [3]point{p}} }
 func curve(a, b, c point) segment { return segment{'C', [3]point{a, b, c}} }
 func closed() segment             { return segment{kind: 'Z'} }
 
-// corner is how far the control points of a quarter circle of radius 1 are from the corner.
+// corner is the distance of the control points of a quarter circle of radius 1 from the corner.
 const corner = 1 - 0.5522847498
 
-// roundRect is a rectangle with the upper and lower corners rounded by the given radii.
+// roundRect returns a rectangle whose upper and lower corners are rounded with the given radii.
 func roundRect(x, y, w, h, upper, lower float64) []segment {
 	return rounded(x, y, w, h, [4]float64{upper, upper, lower, lower})
 }
 
-// rounded is a rectangle whose corners are rounded by the given radii: upper left, upper right, lower right, lower
-// left.
+// rounded returns a rectangle whose corners are rounded with the given radii: upper left, upper right, lower right,
+// lower left.
 func rounded(x, y, w, h float64, radii [4]float64) []segment {
 	corners := [4]point{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}}
 	along := [4]point{{0, -1}, {1, 0}, {0, 1}, {-1, 0}} // the direction in which the outline reaches each corner

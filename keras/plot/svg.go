@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// writeSVG writes a scene as text in the Scalable Vector Graphics language, version 1.1. Each line of text says how
-// wide it is, so that it fits its box also where another font is used.
+// writeSVG writes a scene in the SVG format, version 1.1. Each line of text specifies its width, so that it fits its
+// box even in another font.
 func writeSVG(w io.Writer, s *scene) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%spt\" height=\"%spt\" viewBox=\"0 0 %[1]s %[2]s\" font-family=\"'Liberation Sans', Arial, Helvetica, sans-serif\">\n", number1(s.w), number1(s.h))
@@ -66,7 +66,7 @@ func svgColor(c color.NRGBA) string {
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 }
 
-// number1 prints a length with two digits at most after the point.
+// number1 formats a length with at most two decimals.
 func number1(v float64) string {
 	text := strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0")
 	if text = strings.TrimSuffix(text, "."); text == "-0" {
@@ -77,6 +77,6 @@ func number1(v float64) string {
 
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(printable(s))) // writing to a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(printable(s))) // writing to a Builder cannot fail
 	return b.String()
 }

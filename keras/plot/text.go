@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The fonts are Liberation Sans without what only screens of coarse pixels need (fonts/README.md): a fifth of the size.
-// Their letters are as wide as Arial's and Helvetica's, so text that was measured with them fits on every machine.
+// The fonts are Liberation Sans without hinting, which only low-resolution screens need (fonts/README.md): a fifth of
+// the size. Their letters are as wide as Arial's and Helvetica's, so text measured with them fits on every machine.
 var (
 	//go:embed fonts/regular.ttf.gz
 	regular []byte
@@ -24,7 +24,7 @@ var (
 	bold []byte
 )
 
-// fonts are the two that are drawn with.
+// fonts are the two fonts for drawing.
 var fonts = sync.OnceValue(func() *font.Cache {
 	var all font.Collection
 	for _, f := range []struct {
@@ -58,13 +58,13 @@ func face(size float64, bold bool) font.Face {
 	return fonts().Lookup(f, vg.Points(size))
 }
 
-// textWidth measures a line of text.
+// textWidth returns the width of a line of text.
 func textWidth(s string, size float64, bold bool) float64 {
 	f := face(size, bold)
 	return f.Width(printable(s)).Points()
 }
 
-// printable replaces what would not show or would break a line.
+// printable replaces characters that would not show or would break a line.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

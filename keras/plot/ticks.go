@@ -11,7 +11,7 @@ type tick struct {
 	label string
 }
 
-// roomy widens a range by a twentieth, and one of a single value to something around it.
+// roomy widens a range by a twentieth. A range of a single value becomes an interval around it.
 func roomy(low, high float64) (float64, float64) {
 	pad := (high - low) / 20
 	if pad == 0 {
@@ -23,15 +23,15 @@ func roomy(low, high float64) (float64, float64) {
 	return low - pad, high + pad
 }
 
-// epochTicks marks whole epochs, ten at most.
+// epochTicks marks at most ten whole epochs.
 func epochTicks(low, high float64) []tick {
 	return ticks(low, high, max(1, niceStep((high-low)/10)))
 }
 
-// valueTicks marks round values, six at most.
+// valueTicks marks at most six round values.
 func valueTicks(low, high float64) []tick { return ticks(low, high, niceStep((high-low)/6)) }
 
-// niceStep returns the least of 1, 2 and 5 times a power of ten that is not below the given distance.
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is not below the given distance.
 func niceStep(least float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, factor := range []float64{1, 2, 5} {
@@ -42,7 +42,7 @@ func niceStep(least float64) float64 {
 	return 10 * power
 }
 
-// ticks marks the multiples of step, with the digits that tell them apart.
+// ticks marks the multiples of step, with enough digits to tell them apart.
 func ticks(low, high, step float64) []tick {
 	format, digits := byte('f'), max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	largest := max(math.Abs(low), math.Abs(high))
