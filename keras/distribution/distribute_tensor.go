@@ -8,13 +8,13 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// DistributeTensor says how a tensor of a step lies on the mesh of the model's distribution:
-// keras.distribution.distribute_tensor. The tensor that it returns has the same numbers, and so have gradients, which
-// are given the same layout. It saves memory, or communication, where the partitioner would have chosen another layout.
-// An axis whose length does not divide evenly stays whole. A layout for a mesh of another shape than that of the
-// distribution is an error when the program is compiled; without a distribution nothing happens.
+// DistributeTensor sets the layout of a tensor on the mesh of the model's distribution:
+// keras.distribution.distribute_tensor. The returned tensor has the same values; its gradient is also unchanged, and
+// gets the same layout. It saves memory or communication if the partitioner would have chosen another layout. An axis
+// whose length does not divide evenly stays whole. A layout for a mesh whose shape differs from the distribution's is
+// an error when the program is compiled. Without a distribution nothing happens.
 //
-// What a layer results in is also given a layout by a key of a [LayoutMap], the layer's path and "/output".
+// A [LayoutMap] can also set the layout of a layer's result; the key is the layer's path and "/output".
 func DistributeTensor(x *ops.Tensor, l *TensorLayout) *ops.Tensor {
 	if l == nil {
 		ops.Failf(x.Graph(), "distribution: DistributeTensor: the layout is nil; make one with NewTensorLayout")
@@ -25,9 +25,9 @@ func DistributeTensor(x *ops.Tensor, l *TensorLayout) *ops.Tensor {
 	return ops.WithLayout(x, slices.Clone(l.mesh.shape), l.numbers())
 }
 
-// DistributeVariable gives a variable a layout of its own, which counts more than that of the layout map: Keras's
-// Variable(layout=). Its slots in an optimizer lie as it does. It counts for programs that are compiled later, so call
-// it before the model is trained.
+// DistributeVariable sets the layout of a variable, which overrides that of the layout map: Keras's Variable(layout=).
+// Its optimizer slots get the same layout. It takes effect for programs compiled later, so call it before the model is
+// trained.
 func (d *parallel) DistributeVariable(v *distribute.Variable, l *TensorLayout) error {
 	if v == nil || l == nil {
 		return fmt.Errorf("distribution: DistributeVariable: received the variable %v and the layout %v; expected both", v, l)

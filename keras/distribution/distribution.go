@@ -15,10 +15,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/partition"
 )
 
-// parallel is what both distributions are: a strategy over a mesh.
+// parallel is what both distributions have in common: a strategy over a mesh.
 type parallel struct {
 	distribute.Strategy
-	pod     *tpu.Strategy // that Strategy is, on a mesh over the hosts of a TPU; nil on one of this process
+	pod     *tpu.Strategy // the strategy, for a mesh over the hosts of a TPU; nil for a mesh of this process
 	mesh    *DeviceMesh
 	batch   string
 	layouts *LayoutMap
@@ -27,10 +27,10 @@ type parallel struct {
 	own map[string]*TensorLayout // of variables, by path; see DistributeVariable
 }
 
-// DataParallel copies all variables to every device and cuts the batches: keras.distribution.DataParallel.
+// DataParallel copies all variables to every device and divides the batches: keras.distribution.DataParallel.
 type DataParallel struct{ parallel }
 
-// NewDataParallel cuts batches along the first axis of the mesh.
+// NewDataParallel creates the strategy. It divides batches along the first axis of the mesh.
 func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
 	if mesh == nil || len(mesh.devices) == 0 {
 		return nil, errors.New("distribution: DataParallel needs a mesh; make one with NewDeviceMesh")
@@ -51,13 +51,13 @@ func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
 	return d, err
 }
 
-// ModelParallel cuts variables as a layout map says, and batches along one axis of the mesh:
+// ModelParallel divides variables according to a layout map, and batches along one axis of the mesh:
 // keras.distribution.ModelParallel.
 type ModelParallel struct{ parallel }
 
-// NewModelParallel makes the strategy. Variables that the map does not know are copied to all devices; slots of
-// optimizers lie as their variables do. batchDimName is the axis of the mesh that cuts batches; "" is the first. A
-// batch that does not divide is copied to all devices.
+// NewModelParallel creates the strategy. Variables without a layout in the map are copied to all devices. Optimizer
+// slots have the layout of their variables. batchDimName is the mesh axis along which batches are divided; "" is the
+// first. A batch that does not divide evenly is copied to all devices.
 func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, error) {
 	if layouts == nil || layouts.mesh == nil {
 		return nil, errors.New("distribution: ModelParallel needs a layout map with a mesh; make one with NewLayoutMap")
@@ -72,7 +72,7 @@ func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, 
 	return d, d.place("ModelParallel")
 }
 
-// place makes the mesh one device and the strategy one on it.
+// place makes the mesh one device, and the strategy one on that device.
 func (d *parallel) place(what string) error {
 	if d.mesh.over != nil {
 		var err error
@@ -103,7 +103,7 @@ func (d *parallel) place(what string) error {
 	return err
 }
 
-// layerOutput gives what a layer results in the layout of its key in the map, the layer's path and "/output".
+// layerOutput gives the result of a layer the layout whose key in the map is the layer's path and "/output".
 func (d *parallel) layerOutput(layer string, y *ops.Tensor) *ops.Tensor {
 	path := layer + "/output"
 	l, err := d.layouts.Get(path)
@@ -118,7 +118,7 @@ func (d *parallel) layerOutput(layer string, y *ops.Tensor) *ops.Tensor {
 	return DistributeTensor(y, l)
 }
 
-// Rank is the number of this process among the hosts of the mesh; 0 where there is one.
+// Rank returns the number of this process among the hosts of the mesh, or 0 if there is only one.
 func (d *parallel) Rank() int {
 	if d.pod == nil {
 		return 0
@@ -129,7 +129,7 @@ func (d *parallel) Rank() int {
 // IsChief reports whether this process writes checkpoints and summaries: the host with rank 0.
 func (d *parallel) IsChief() bool { return d.Rank() == 0 }
 
-// Close leaves the hosts of a mesh over several: the others cannot go on. With one host it does nothing.
+// Close leaves the hosts of a mesh over several hosts; the others cannot continue then. With one host it does nothing.
 func (d *parallel) Close() error {
 	if d.pod == nil {
 		return nil
@@ -137,13 +137,13 @@ func (d *parallel) Close() error {
 	return d.pod.Close()
 }
 
-// DeviceMesh is the mesh.
+// DeviceMesh returns the mesh.
 func (d *parallel) DeviceMesh() *DeviceMesh { return d.mesh }
 
-// BatchDimName is the axis of the mesh that cuts batches.
+// BatchDimName returns the mesh axis along which batches are divided.
 func (d *parallel) BatchDimName() string { return d.batch }
 
-// DataLayout is the layout of data with a number of axes, the first of which counts the examples.
+// DataLayout returns the layout of data with rank axes, the first of which is the batch axis.
 func (d *parallel) DataLayout(rank int) *TensorLayout {
 	axes := make([]string, rank)
 	if rank > 0 {
@@ -152,7 +152,7 @@ func (d *parallel) DataLayout(rank int) *TensorLayout {
 	return &TensorLayout{axes, d.mesh}
 }
 
-// VariableLayout is the layout of a variable of the given path and number of axes.
+// VariableLayout returns the layout of a variable with the given path and number of axes.
 func (d *parallel) VariableLayout(path string, rank int) (*TensorLayout, error) {
 	d.mu.Lock()
 	l, err := d.own[path], error(nil)
@@ -172,8 +172,8 @@ func (d *parallel) VariableLayout(path string, rank int) (*TensorLayout, error) 
 	return l, nil
 }
 
-// InputLayouts gives each input of a program its layout: for each axis the axis of the mesh that divides it, or -1, as
-// [kernels.MeshOptions] has it; nil is a full copy on every device.
+// InputLayouts returns the layout of each input of a program: for each axis the mesh axis that divides it, or -1, as in
+// [kernels.MeshOptions]. nil means a full copy on every device.
 func (d *parallel) InputLayouts(p *ir.Program) ([][]int, error) {
 	all := make([][]int, len(p.Inputs))
 	for i, in := range p.Inputs {
@@ -201,8 +201,8 @@ func isData(name string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// variableOf is the path under which a variable is looked up. A slot of an optimizer, "adam/dense_kernel_velocity",
-// lies as the variable of the program that it belongs to, "dense/kernel".
+// variableOf returns the path by which a variable is looked up. An optimizer slot, "adam/dense_kernel_velocity", has
+// the layout of the program's variable that it belongs to, "dense/kernel".
 func (d *parallel) variableOf(p *ir.Program, path string, shape ir.Shape) string {
 	_, slot, ok := strings.Cut(path, "/")
 	if !ok {

@@ -8,12 +8,12 @@
 //	d, err := distribution.NewModelParallel(layouts, "batch")
 //	model, err := keras.NewSequential(list, distribute.Scope(d))
 //
-// The program is that of a single device. It is partitioned, and the communication inserted, by the compiler of the
-// devices where it can do so ([kernels.Partitioner]: PJRT plugins), or else by package kernels/partition; the results
-// are those of one device up to rounding. Without such a compiler, data-parallel training uses a mirrored strategy.
+// The program is that of a single device. The devices' compiler partitions it and inserts the communication if it can
+// ([kernels.Partitioner]: PJRT plugins), otherwise package kernels/partition does. The results are those of one device
+// up to rounding. Without such a compiler, data-parallel training uses a mirrored strategy.
 //
 // [NewDeviceMeshOver] makes a mesh of the cores of all hosts of a TPU pod.
 //
-// In Keras a distribution is global (set_distribution); here it is an option of the model. Tested on CPUs and
-// on XLA's plugin for CPUs; not run on a TPU.
+// In Keras a distribution is global (set_distribution); here it is an option of the model. It is tested on CPUs and
+// with XLA's plugin for CPUs, but has not run on a TPU.
 package distribution

@@ -10,25 +10,25 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// Processes say which processes take part in a job. Where a field is zero, the environment variable named with it
-// counts.
+// Processes says which processes take part in a job. For a field that is zero, the environment variable named with it
+// is used.
 type Processes struct {
-	// Addresses of all processes, host:port, in the order of their numbers: KERAS_DISTRIBUTION_JOB_ADDRESSES, separated
-	// by commas.
+	// Addresses are the addresses of all processes, host:port, in the order of their numbers:
+	// KERAS_DISTRIBUTION_JOB_ADDRESSES, separated by commas.
 	Addresses []string
-	// Count is the number of processes: KERAS_DISTRIBUTION_NUM_PROCESSES; without either, that of the addresses.
+	// Count is the number of processes: KERAS_DISTRIBUTION_NUM_PROCESSES. Without either it is the number of addresses.
 	Count int
-	// Number is that of this process, from 0: KERAS_DISTRIBUTION_PROCESS_ID. nil is the variable, or else 0 where there
-	// is one process.
+	// Number is the number of this process, from 0: KERAS_DISTRIBUTION_PROCESS_ID. If nil and the variable is unset, it
+	// is 0 in a job of one process.
 	Number *int
 }
 
-// Initialize checks what a process was told about the others and returns the resolver of their cluster, with which
-// multiworker.NewStrategy joins them: keras.distribution.initialize. Unlike there, nothing is global, and the addresses
-// of all processes are needed, not the first one's alone. A job of one process has an empty cluster.
+// Initialize checks what a process was told about the others, and returns the resolver of their cluster, with which
+// multiworker.NewStrategy joins them: keras.distribution.initialize. Unlike in Keras, nothing is global, and the
+// addresses of all processes are needed, not only the first. A job of one process has an empty cluster.
 //
-// Meshes are those of the devices of one process, but for [NewDeviceMeshOver] on TPUs, whose hosts tpu.InitializeSystem
-// joins.
+// Meshes consist of the devices of one process, except for [NewDeviceMeshOver] on TPUs, whose hosts
+// tpu.InitializeSystem joins.
 func Initialize(p Processes) (cluster.Resolver, error) {
 	if p.Addresses == nil {
 		if text := os.Getenv("KERAS_DISTRIBUTION_JOB_ADDRESSES"); text != "" {
@@ -68,7 +68,7 @@ func Initialize(p Processes) (cluster.Resolver, error) {
 	return &cluster.Simple{Cluster: spec, Task: &cluster.Task{Type: cluster.Worker, Index: *p.Number}}, nil
 }
 
-// check reports what does not fit together.
+// check reports settings that do not fit together.
 func (p *Processes) check() error {
 	switch {
 	case p.Count < 1:
@@ -88,7 +88,7 @@ func (p *Processes) check() error {
 	return nil
 }
 
-// numberOf reads a variable.
+// numberOf reads a number from an environment variable.
 func numberOf(variable string) (n int, given bool, err error) {
 	text := os.Getenv(variable)
 	if text == "" {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// LayoutMap gives layouts to variables by their paths ("dense/kernel"). Keys are paths, or regular expressions that
+// LayoutMap assigns layouts to variables by their paths ("dense/kernel"). Keys are paths, or regular expressions that
 // match a whole path.
 type LayoutMap struct {
 	mesh    *DeviceMesh
@@ -15,13 +15,13 @@ type LayoutMap struct {
 	match   map[string]*regexp.Regexp
 }
 
-// NewLayoutMap makes an empty map.
+// NewLayoutMap returns an empty map.
 func NewLayoutMap(mesh *DeviceMesh) *LayoutMap {
 	return &LayoutMap{mesh: mesh, layouts: map[string]*TensorLayout{}, match: map[string]*regexp.Regexp{}}
 }
 
-// Set gives the variables of a key a layout: the name of an axis of the mesh for each axis of the variable, "" where it
-// is not cut. An existing key is an error.
+// Set assigns a layout to the variables of a key: for each axis of the variable, the name of a mesh axis, or "" if it
+// is not divided. An existing key is an error.
 func (m *LayoutMap) Set(key string, axes ...string) error {
 	if l, taken := m.layouts[key]; taken {
 		return fmt.Errorf("distribution: the layout map has the key %q already, with %v", key, l)
@@ -38,8 +38,8 @@ func (m *LayoutMap) Set(key string, axes ...string) error {
 	return nil
 }
 
-// Get returns the layout of a path: that of the key which is the path, or else of the one that matches it; nil where
-// none does. Several that match are an error.
+// Get returns the layout of a path: that of the key equal to the path, or else of the key that matches it, or nil if
+// none does. Several matching keys are an error.
 func (m *LayoutMap) Get(path string) (*TensorLayout, error) {
 	if l := m.layouts[path]; l != nil {
 		return l, nil
@@ -59,18 +59,18 @@ func (m *LayoutMap) Get(path string) (*TensorLayout, error) {
 	return nil, fmt.Errorf("distribution: the path %q matches the keys %q of the layout map; each path may match one", path, found)
 }
 
-// Delete takes a key out.
+// Delete removes a key.
 func (m *LayoutMap) Delete(key string) {
 	delete(m.layouts, key)
 	delete(m.match, key)
 	m.keys = slices.DeleteFunc(m.keys, func(k string) bool { return k == key })
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (m *LayoutMap) Len() int { return len(m.keys) }
 
 // Keys lists the keys in the order in which they were set.
 func (m *LayoutMap) Keys() []string { return slices.Clone(m.keys) }
 
-// Mesh is the mesh of all layouts.
+// Mesh returns the mesh of all layouts.
 func (m *LayoutMap) Mesh() *DeviceMesh { return m.mesh }

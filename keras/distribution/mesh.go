@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// ListDevices names the devices of a kind ("cpu", "gpu", "tpu", "xla"), "tpu:0" and so on. "" is the kind of the
-// accelerators of imported backends, or else "cpu". The list is empty where there is no such device; opening one says
-// why (distribute.NewOneDeviceStrategy, or the command keras devices).
+// ListDevices lists the devices of a kind ("cpu", "gpu", "tpu", "xla") as "tpu:0" and so on. "" means the accelerators
+// of imported backends, or "cpu" if there are none. The list is empty if there is no such device; opening one tells why
+// (distribute.NewOneDeviceStrategy, or the command keras devices).
 func ListDevices(kind string) []string {
 	all := kernels.Devices()
 	if kind == "" {
@@ -23,7 +23,7 @@ func ListDevices(kind string) []string {
 			}
 		}
 	}
-	names := []string{} // not nil, which is all devices of the default kind for NewDeviceMesh
+	names := []string{} // not nil, because nil means all devices of the default kind to NewDeviceMesh
 	for _, d := range all {
 		if d.Kind == strings.ToLower(kind) {
 			names = append(names, d.String())
@@ -37,10 +37,10 @@ type DeviceMesh struct {
 	shape   []int
 	names   []string
 	devices []kernels.Device
-	over    *tpu.Topology // whose cores they are, of all hosts; nil: they are devices of this process
+	over    *tpu.Topology // the topology of a mesh over the cores of all hosts; nil: the devices are in this process
 }
 
-// NewDeviceMesh arranges devices in row-major order; none stands for [ListDevices] of "".
+// NewDeviceMesh arranges devices in row-major order. Without devices it uses [ListDevices] of "".
 func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceMesh, error) {
 	m, places, err := emptyMesh(shape, axisNames)
 	if err != nil {
@@ -71,10 +71,10 @@ func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceM
 	return m, nil
 }
 
-// NewDeviceMeshOver arranges the cores of all hosts of a TPU in row-major order, host by host: as long as the last axes
-// fit into a host, what is divided along them is exchanged within hosts. topology is what tpu.InitializeSystem
-// returned. All hosts make the mesh and its distribution, and then the same calls with the same data, in the same
-// order; each holds the parts on its own cores.
+// NewDeviceMeshOver arranges the cores of all hosts of a TPU in row-major order, host by host. As long as the last axes
+// fit into a host, what is divided along them is exchanged within hosts. topology is the result of
+// tpu.InitializeSystem. All hosts create the mesh and its distribution, and then make the same calls with the same data
+// in the same order; each stores the parts on its own cores.
 func NewDeviceMeshOver(topology *tpu.Topology, shape []int, axisNames []string) (*DeviceMesh, error) {
 	m, places, err := emptyMesh(shape, axisNames)
 	if err != nil {
@@ -93,7 +93,7 @@ func NewDeviceMeshOver(topology *tpu.Topology, shape []int, axisNames []string) 
 	return m, nil
 }
 
-// emptyMesh is a mesh without devices, and the number of its places.
+// emptyMesh returns a mesh without devices, and the number of devices that it needs.
 func emptyMesh(shape []int, axisNames []string) (m *DeviceMesh, places int, err error) {
 	if len(shape) == 0 || len(axisNames) == 0 {
 		return nil, 0, fmt.Errorf("distribution: the shape %v and the axis names %q of a mesh cannot be empty", shape, axisNames)
@@ -114,27 +114,27 @@ func emptyMesh(shape []int, axisNames []string) (m *DeviceMesh, places int, err 
 	return &DeviceMesh{shape: slices.Clone(shape), names: slices.Clone(axisNames)}, places, nil
 }
 
-// Shape is the number of devices along each axis.
+// Shape returns the number of devices along each axis.
 func (m *DeviceMesh) Shape() []int { return slices.Clone(m.shape) }
 
-// AxisNames names the axes.
+// AxisNames returns the names of the axes.
 func (m *DeviceMesh) AxisNames() []string { return slices.Clone(m.names) }
 
-// Devices lists the devices in row-major order. Those of a mesh over hosts are numbered through.
+// Devices lists the devices in row-major order. Those of a mesh over hosts are numbered consecutively.
 func (m *DeviceMesh) Devices() []kernels.Device { return slices.Clone(m.devices) }
 
-// String gives shape and names.
+// String returns the shape and names.
 func (m *DeviceMesh) String() string {
 	return fmt.Sprintf("DeviceMesh(shape %v, axes %s)", m.shape, strings.Join(m.names, ", "))
 }
 
-// TensorLayout says along which axis of a mesh each axis of a tensor is cut.
+// TensorLayout says along which axis of a mesh each axis of a tensor is divided.
 type TensorLayout struct {
-	axes []string // "": not cut
+	axes []string // "": not divided
 	mesh *DeviceMesh
 }
 
-// NewTensorLayout makes a layout of the names of the mesh's axes; "" leaves an axis whole.
+// NewTensorLayout makes a layout from names of the mesh's axes; "" leaves an axis undivided.
 func NewTensorLayout(mesh *DeviceMesh, axes ...string) (*TensorLayout, error) {
 	if mesh == nil {
 		return nil, fmt.Errorf("distribution: a layout needs a mesh")
@@ -153,16 +153,16 @@ func NewTensorLayout(mesh *DeviceMesh, axes ...string) (*TensorLayout, error) {
 	return &TensorLayout{slices.Clone(axes), mesh}, nil
 }
 
-// Axes names the axes of the mesh, "" where the tensor is whole.
+// Axes returns the names of the mesh's axes, "" for undivided axes.
 func (l *TensorLayout) Axes() []string { return slices.Clone(l.axes) }
 
-// Mesh is the mesh that the names belong to.
+// Mesh returns the mesh that the names belong to.
 func (l *TensorLayout) Mesh() *DeviceMesh { return l.mesh }
 
 // String lists the axes.
 func (l *TensorLayout) String() string { return fmt.Sprintf("TensorLayout(%q, %v)", l.axes, l.mesh) }
 
-// numbers are the axes by their numbers, -1 where the tensor is whole.
+// numbers returns the indices of the mesh's axes, -1 for undivided axes.
 func (l *TensorLayout) numbers() []int {
 	out := make([]int, len(l.axes))
 	for i, name := range l.axes {
