@@ -18,7 +18,7 @@ import (
 //
 // Input shape: (..., channels). Output shape: the same. Weights: gamma (channels). It is
 // keras.src.applications.convnext.LayerScale, from Touvron et al., "Going deeper with Image Transformers", 2021
-// (arXiv:2103.17239), equation 4; [NewConvNeXtTiny] has one in each block.
+// (arXiv:2103.17239), equation 4; each block of [NewConvNeXtTiny] has one.
 type LayerScale struct {
 	layers.Base
 
@@ -26,7 +26,7 @@ type LayerScale struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	InitValues    float64 `keras:"init_values"`    // the factors at the beginning
+	InitValues    float64 `keras:"init_values"`    // initial value of the factors
 	ProjectionDim int     `keras:"projection_dim"` // number of channels; required
 
 	gamma *distribute.Variable
@@ -47,18 +47,18 @@ func (l *LayerScale) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor 
 
 func init() { layers.Register[LayerScale]() }
 
-// ConvNeXtOptions are those of the constructors NewConvNeXtTiny to NewConvNeXtXLarge.
+// ConvNeXtOptions are the options of the constructors NewConvNeXtTiny to NewConvNeXtXLarge.
 type ConvNeXtOptions struct {
 	Options
 
-	NoPreprocessing bool // leave out the layer that scales values from 0 to 255: the images have been scaled
+	NoPreprocessing bool // leave out the layer that scales values from 0 to 255, because the images are scaled already
 }
 
 // convNeXt describes one network of the family.
 type convNeXt struct {
 	name   string
 	depths [4]int
-	width  int       // channels of the first stage; each stage doubles them
+	width  int       // channels of the first stage; each following stage doubles them
 	hashes [2]string // of the files with and without top
 }
 
@@ -116,7 +116,7 @@ func (v convNeXt) model(o ConvNeXtOptions, extra []keras.Option) (*keras.Model, 
 	}
 	name := v.name
 	if o.Name != "" {
-		name = o.Name // layers have it in their names
+		name = o.Name // layers include it in their names
 	}
 	x := n.input
 	if !o.NoPreprocessing && n.shape[2] == 3 {
@@ -147,7 +147,7 @@ func preStem(x symbol, name string) symbol {
 	return layers.Apply(&layers.Normalization{Name: name + "_prestem_normalization", Mean: mean, Variance: variance}, x)
 }
 
-// down begins a stage: a model of its own that makes height and width smaller.
+// down begins a stage: a nested model that reduces height and width.
 func (v convNeXt) down(n *network, x symbol, name string, stage int) symbol {
 	members, model := []layers.Layer{
 		&layers.Conv2D{Name: name + "_stem_conv", Filters: v.width, KernelSize: square(4), Strides: square(4)},
@@ -166,7 +166,7 @@ func (v convNeXt) down(n *network, x symbol, name string, stage int) symbol {
 	if err != nil {
 		return layers.Failed(err)
 	}
-	m.Inputs()[0].SetName(fmt.Sprintf("input_layer_%d", stage+1)) // as Keras counts on from the input of the whole
+	m.Inputs()[0].SetName(fmt.Sprintf("input_layer_%d", stage+1)) // Keras continues the numbering from the outer model's input
 	return layers.Apply(m, x)
 }
 

@@ -14,17 +14,17 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Prediction is one class that a network sees in an image.
+// Prediction is one class predicted for an image.
 type Prediction struct {
 	ID    string  // in WordNet: "n02504458"
 	Label string  // "African_elephant"
 	Score float64 // as the network gives it
 }
 
-// DecodeOptions are those of [DecodePredictions].
+// DecodeOptions are the options of [DecodePredictions].
 type DecodeOptions struct {
-	Top        int    // how many classes for each image; 0 is 5
-	ClassIndex string // path of the names of the classes; "" looks for imagenet_class_index.json as Files says
+	Top        int    // number of classes per image; 0 is 5
+	ClassIndex string // path of the file with the class names; "" looks for imagenet_class_index.json as Files says
 	Files      Files
 }
 
@@ -33,11 +33,11 @@ const classes = 1000
 
 var classIndexFile = published{name: "imagenet_class_index.json", path: "/download.tensorflow.org/data/imagenet_class_index.json", hash: "c2c37ea517e94d9795004a39431a14cb"}
 
-// maxClassIndex bounds the size of the file with the names; the published one has 35 kB.
+// maxClassIndex limits the size of the file with the names; the published one has 35 kB.
 const maxClassIndex = 4 << 20
 
-// DecodePredictions returns for each image the classes of ImageNet with the highest scores, best first, of predictions
-// of shape (batch, 1000). Of equal scores that of the lower class comes first. It is
+// DecodePredictions returns, for each image, the ImageNet classes with the highest scores, best first. predictions has
+// the shape (batch, 1000). Of equal scores, that of the lower class index comes first. It is
 // keras.applications.imagenet_utils.decode_predictions.
 func DecodePredictions(predictions data.Array, o DecodeOptions) ([][]Prediction, error) {
 	decoded, err := decode(predictions, o)
@@ -82,7 +82,7 @@ func decode(predictions data.Array, o DecodeOptions) ([][]Prediction, error) {
 	return out, nil
 }
 
-// highest returns the places of the n highest numbers, NaN first.
+// highest returns the indices of the n largest numbers, NaN first.
 func highest(row []float64, n int) []int {
 	order := make([]int, len(row))
 	for i := range order {

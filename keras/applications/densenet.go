@@ -36,7 +36,7 @@ func NewDenseNet201(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return denseNet{"densenet201", [4]int{6, 12, 48, 32}, [2]string{"1ceb130c1ea1b78c3bf6114dbdfd8807", "c13680b51ded0fb44dff2d8f86ac8bb1"}}.build(o, extra)
 }
 
-// errChannelsLast is what families say that Keras has for one data format only.
+// errChannelsLast is the error of families that Keras has for one data format only.
 var errChannelsLast = errors.New("this family supports DataFormat " + string(layers.ChannelsLast) + " only")
 
 func (d denseNet) build(o Options, extra []keras.Option) (*keras.Model, error) {

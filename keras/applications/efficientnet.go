@@ -12,16 +12,16 @@ import (
 // efficientNet describes one network of the family.
 type efficientNet struct {
 	name         string
-	width, depth float64 // factors of the numbers of filters and of blocks
+	width, depth float64 // factors for the numbers of filters and blocks
 	size         int
 	dropout      float64
 	hashes       [2]string // of the files with and without top
 }
 
-// mobileStage is a number of equal blocks, of which the first may have a stride.
+// mobileStage is a number of equal blocks, the first of which may have a stride.
 type mobileStage struct {
 	size, repeats, in, out, expand, stride int
-	fused                                  bool // expands with the convolution itself
+	fused                                  bool // the convolution itself expands
 	excite                                 float64
 }
 
@@ -147,7 +147,7 @@ func efficientFile(name, folder string, noTop bool, hashes [2]string) published 
 	return published{name: file, path: folder + file, hash: hash}
 }
 
-// efficientTop ends the networks of both versions.
+// efficientTop is the end of the networks of both versions.
 func (n *network) efficientTop(x symbol, dropout float64, bias any) symbol {
 	if n.options.NoTop {
 		return n.globalPool(x, "avg_pool", "max_pool")
@@ -183,7 +183,7 @@ func (n *network) mobile(x symbol, name string, s mobileStage, drop float64) sym
 	return x
 }
 
-// dropBlock drops the whole result for some examples of a batch (stochastic depth).
+// dropBlock drops the whole result of some examples of a batch (stochastic depth).
 func (n *network) dropBlock(x symbol, name string, rate float64) symbol {
 	if rate == 0 {
 		return x

@@ -9,21 +9,21 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// EfficientNetV2Options are those of the constructors NewEfficientNetV2B0 to NewEfficientNetV2L.
+// EfficientNetV2Options are the options of the constructors NewEfficientNetV2B0 to NewEfficientNetV2L.
 type EfficientNetV2Options struct {
 	Options
 
-	NoPreprocessing bool // leave out the layers that scale values from 0 to 255: the images have been scaled
+	NoPreprocessing bool // leave out the layers that scale values from 0 to 255, because the images are scaled already
 }
 
 // efficientNetV2 describes one network of the family.
 type efficientNetV2 struct {
 	name         string
-	width, depth float64 // factors of the numbers of filters and of blocks
+	width, depth float64 // factors for the numbers of filters and blocks
 	size         int
 	stages       []mobileStage
 	hashes       [2]string // of the files with and without top
-	base         bool      // one of B0 to B3, whose inputs are scaled by channel
+	base         bool      // B0 to B3, which scale their inputs by channel
 }
 
 var efficientNetV2Base = []mobileStage{
@@ -46,7 +46,7 @@ var efficientNetV2L = []mobileStage{
 	{3, 19, 192, 224, 6, 1, false, 0.25}, {3, 25, 224, 384, 6, 2, false, 0.25}, {3, 7, 384, 640, 6, 1, false, 0.25},
 }
 
-// NewEfficientNetV2B0 returns the smallest network in the manner of Tan and Le, "EfficientNetV2: Smaller Models and
+// NewEfficientNetV2B0 returns the smallest network in the style of Tan and Le, "EfficientNetV2: Smaller Models and
 // Faster Training", 2021 (arXiv:2104.00298): [NewEfficientNetB0] whose first three stages widen with one 3x3
 // convolution in place of a 1x1 and a depthwise one (Fused-MBConv) and have no squeeze-and-excite.
 //
@@ -99,7 +99,7 @@ func (e efficientNetV2) build(o EfficientNetV2Options, extra []keras.Option) (*k
 	return m, nil
 }
 
-// filters rounds to a multiple of 8, other than in the first version without regard to how much that takes away.
+// filters rounds to a multiple of 8. Unlike in the first version, the result may be smaller by any amount.
 func (e efficientNetV2) filters(n int) int {
 	return max(8, int(float64(float64(n)*e.width)+4)/8*8)
 }
@@ -142,7 +142,7 @@ func (e efficientNetV2) model(o EfficientNetV2Options, extra []keras.Option) (*k
 	return n.finish(x, e.name, efficientFile(e.name, "/tensorflow/keras-applications/efficientnet_v2/", o.NoTop, e.hashes))
 }
 
-// scale makes numbers around 0 of values from 0 to 255.
+// scale converts values from 0 to 255 to numbers around 0.
 func (e efficientNetV2) scale(n *network, x symbol) symbol {
 	if !e.base || n.shape[n.axis-1] != 3 {
 		return layers.Apply(&layers.Rescaling{Scale: []float64{1 / 128.0}, Offset: []float64{-1}}, x)
@@ -155,7 +155,7 @@ func (e efficientNetV2) scale(n *network, x symbol) symbol {
 	return layers.Apply(&layers.Normalization{Mean: imageNetMean[:], Variance: variance, Axis: []int{n.axis}}, x)
 }
 
-// mobileV2 is an inverted residual block with squeeze-and-excite, which pads as Keras does and not as [network.mobile].
+// mobileV2 is an inverted residual block with squeeze-and-excite, padded as in Keras and not as in [network.mobile].
 func (n *network) mobileV2(x symbol, name string, s mobileStage, drop float64) symbol {
 	before, filters := x, s.in*s.expand
 	if s.expand != 1 {
@@ -171,7 +171,7 @@ func (n *network) mobileV2(x symbol, name string, s mobileStage, drop float64) s
 	return n.addBlock(before, n.norm(x, name+"project_bn"), name, s, drop)
 }
 
-// fusedMobile is an inverted residual block that widens with the convolution over space.
+// fusedMobile is an inverted residual block that widens with the spatial convolution.
 func (n *network) fusedMobile(x symbol, name string, s mobileStage, drop float64) symbol {
 	before, size, stride := x, s.size, s.stride
 	if s.expand != 1 {

@@ -17,27 +17,27 @@ import (
 	"github.com/gokeras/gokeras/internal/download"
 )
 
-// DefaultBaseURL is the host that holds what is published for Keras.
+// DefaultBaseURL is the host of the files published for Keras.
 const DefaultBaseURL = "https://storage.googleapis.com"
 
-// Files says where the files that are published for Keras are looked for, and whether they may be downloaded. The zero
-// value looks into Keras's cache and downloads nothing.
+// Files says where to look for the files published for Keras, and whether they may be downloaded. The zero value looks
+// in Keras's cache and downloads nothing.
 type Files struct {
-	CacheDir string          // "" is the folder models in $KERAS_HOME, or in ~/.keras without that variable
-	Download bool            // fetch what is missing, or has another checksum than the published one, into the cache
+	CacheDir string          // "" is the folder models in $KERAS_HOME or, without that variable, in ~/.keras
+	Download bool            // download missing files, and files whose checksum differs from the published one, into the cache
 	BaseURL  string          // of a mirror; "" is DefaultBaseURL
-	Context  context.Context // ends a download early; nil is context.Background()
+	Context  context.Context // cancels a download; nil is context.Background()
 }
 
-// published is a file that is published for Keras.
+// published is a file published for Keras.
 type published struct {
 	name string // in the cache
 	path string // below DefaultBaseURL
-	hash string // MD5 or SHA-256, which its length tells; "" where none is published
+	hash string // MD5 or SHA-256, told apart by the length; "" if none is published
 }
 
-// tfKernels is a file of weights under the name that most of them have. hashes are those of the files with and without
-// top.
+// tfKernels returns a file of weights that is named by the usual pattern. hashes are those of the files with and
+// without top.
 func tfKernels(model, folder string, noTop bool, hashes [2]string) published {
 	name, hash := model+"_weights_tf_dim_ordering_tf_kernels.h5", hashes[0]
 	if noTop {
@@ -46,10 +46,10 @@ func tfKernels(model, folder string, noTop bool, hashes [2]string) published {
 	return published{name: name, path: "/tensorflow/keras-applications/" + folder + "/" + name, hash: hash}
 }
 
-// maxDownload bounds what a server can make a download write: the largest published file has 1.4 GB.
+// maxDownload limits how much a download can write: the largest published file has 1.4 GB.
 const maxDownload = 4 << 30
 
-// find returns the path of a published file, after a download if there has to be one.
+// find returns the path of a published file, and downloads it if necessary.
 func (f Files) find(file published) (string, error) {
 	dir := f.CacheDir
 	if dir == "" {
@@ -106,7 +106,7 @@ func (p published) hasher() hash.Hash {
 	return md5.New() // what Keras publishes for most files
 }
 
-// check compares the checksum of what was read with the published one.
+// check compares the checksum of the read data with the published one.
 func (p published) check(what string, h hash.Hash) error {
 	if sum := hex.EncodeToString(h.Sum(nil)); p.hash != "" && sum != p.hash {
 		return fmt.Errorf("%s has the checksum %s, expected %s", what, sum, p.hash)
@@ -129,7 +129,7 @@ func (p published) verify(path string) error {
 	return p.check(path, h)
 }
 
-// download writes the file if its checksum is right.
+// download writes the file if its checksum is correct.
 func (p published) download(ctx context.Context, url, path string) error {
 	return download.To(ctx, url, path, func(w io.Writer, response *http.Response) error {
 		h := p.hasher()

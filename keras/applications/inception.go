@@ -7,8 +7,8 @@ import (
 )
 
 // NewInceptionV3 returns the network of Szegedy et al., "Rethinking the Inception Architecture for Computer Vision",
-// 2015 (arXiv:1512.00567), table 1: modules of parallel convolutions of several sizes, with 7x7 windows taken apart
-// into 1x7 and 7x1.
+// 2015 (arXiv:1512.00567), table 1: modules of parallel convolutions of several sizes, with 7x7 windows factorized into
+// 1x7 and 7x1.
 //
 // Input: (batch, height, width, 3), at least 75x75, by default 299x299, prepared by InceptionV3.PreprocessInput.
 // Output: (batch, classes); with NoTop the last feature map (batch, height', width', 2048), 8x8 for the default size,
@@ -21,7 +21,7 @@ func NewInceptionV3(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return m, nil
 }
 
-// convNorm is a convolution of rows x columns with batch normalization and relu, which have no names of their own.
+// convNorm is a convolution of rows x columns with batch normalization and relu, without explicit names.
 func (n *network) convNorm(x symbol, filters, rows, columns int) symbol {
 	return n.convNormed(x, "", filters, conv{window: []int{rows, columns}, same: true, noBias: true})
 }
@@ -51,7 +51,7 @@ func (n *network) inceptionStem() symbol {
 	return n.maxPool(x, "", pool{size: 3, stride: 2})
 }
 
-// averageBranch is a mean over 3x3 places and a 1x1 convolution.
+// averageBranch is a 3x3 average pooling and a 1x1 convolution.
 func (n *network) averageBranch(x symbol, filters int) symbol {
 	return n.convNorm(n.averagePool(x, "", pool{size: 3, stride: 1, same: true}), filters, 1, 1)
 }

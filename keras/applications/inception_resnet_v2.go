@@ -13,7 +13,7 @@ import (
 //	y = x₀ + Scale·x₁
 //
 // Input shapes: two equal ones. Output shape: the same. It is
-// keras.src.applications.inception_resnet_v2.CustomScaleLayer, of which [NewInceptionResNetV2] has one in each block.
+// keras.src.applications.inception_resnet_v2.CustomScaleLayer; each block of [NewInceptionResNetV2] has one.
 type CustomScaleLayer struct {
 	layers.Base
 
@@ -106,7 +106,7 @@ func (n *network) branches8(x symbol) []symbol {
 	return []symbol{n.convNorm(x, 192, 1, 1), n.convNorm(n.convNorm(n.convNorm(x, 192, 1, 1), 224, 1, 3), 256, 3, 1)}
 }
 
-// inceptionResidual adds branches, joined by a 1x1 convolution, to x.
+// inceptionResidual adds branches, combined by a 1x1 convolution, to x.
 func (n *network) inceptionResidual(x symbol, name string, scale float64, activate bool, branches []symbol) symbol {
 	mixed := n.concatenate(name+"_mixed", branches...)
 	up := n.conv(mixed, name+"_conv", n.channels(x), 1, conv{same: true})

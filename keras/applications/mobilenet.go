@@ -10,13 +10,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// MobileNetOptions are those of [NewMobileNet].
+// MobileNetOptions are the options of [NewMobileNet].
 type MobileNetOptions struct {
 	Options
 
-	Alpha           float64  // width: the factor of all numbers of filters; 0 is 1. ImageNet has 0.25, 0.5, 0.75 and 1
-	DepthMultiplier int      // results of a depthwise convolution for each channel; 0 is 1
-	Dropout         *float64 // rate before the top; nil is 0.001
+	Alpha           float64  // width: the factor for all numbers of filters; 0 is 1. ImageNet weights exist for 0.25, 0.5, 0.75 and 1
+	DepthMultiplier int      // number of outputs of a depthwise convolution per channel; 0 is 1
+	Dropout         *float64 // dropout rate before the top; nil is 0.001
 }
 
 // NewMobileNet returns the network of Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile
@@ -96,7 +96,7 @@ func (n *network) separable(x symbol, id string, filters, multiplier, stride int
 	return n.relu6(n.norm(x, "conv_pw_"+id+"_bn"), "conv_pw_"+id+"_relu")
 }
 
-// trainedSize returns the size of a shape if there are weights for it, else 224.
+// trainedSize returns the size of a shape if weights exist for it, else 224.
 func (o *Options) trainedSize(trained, shape []int) int {
 	if len(shape) == 3 {
 		at := 0
@@ -110,8 +110,8 @@ func (o *Options) trainedSize(trained, shape []int) int {
 	return 224
 }
 
-// nameRows returns the height of the input as it is part of names of models and files: that of the weights, if there
-// are any.
+// nameRows returns the height of the input as part of model and file names. With ImageNet weights it is the height that
+// these were trained with.
 func (n *network) nameRows(trained []int) string {
 	at := 0
 	if n.options.first() {

@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// MobileNetV2Options are those of [NewMobileNetV2].
+// MobileNetV2Options are the options of [NewMobileNetV2].
 type MobileNetV2Options struct {
 	Options
 
-	Alpha float64 // width: the factor of all numbers of filters; 0 is 1. ImageNet has 0.35, 0.5, 0.75, 1, 1.3 and 1.4
+	Alpha float64 // width: the factor for all numbers of filters; 0 is 1. ImageNet weights exist for 0.35, 0.5, 0.75, 1, 1.3 and 1.4
 }
 
 // NewMobileNetV2 returns the network of Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", 2018
@@ -100,7 +100,7 @@ func (n *network) inverted(x symbol, id, expansion, filters, stride int) symbol 
 	return x
 }
 
-// givenShape returns the shape of the images of InputTensor, else InputShape, and checks that the two agree.
+// givenShape returns the shape of the images of InputTensor, or else InputShape, and checks that the two agree.
 func (o *Options) givenShape() ([]int, error) {
 	if o.InputTensor == nil {
 		return o.InputShape, nil

@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// MobileNetV3Options are those of [NewMobileNetV3Small] and [NewMobileNetV3Large].
+// MobileNetV3Options are the options of [NewMobileNetV3Small] and [NewMobileNetV3Large].
 type MobileNetV3Options struct {
 	Options
 
-	Alpha           float64  // width: the factor of all numbers of filters; 0 is 1. ImageNet has 0.75 and 1
-	Minimalistic    bool     // without squeeze-and-excite, hard-swish and windows of 5x5, for hardware that is slow with them
+	Alpha           float64  // width: the factor for all numbers of filters; 0 is 1. ImageNet weights exist for 0.75 and 1
+	Minimalistic    bool     // without squeeze-and-excite, hard-swish and 5x5 windows, for hardware that is slow with them
 	DropoutRate     *float64 // before the top; nil is 0.2
-	NoPreprocessing bool     // leave out the layer that scales 0 to 255 to -1 to 1: the images have been scaled
+	NoPreprocessing bool     // leave out the layer that scales 0 to 255 to -1 to 1, because the images are scaled already
 }
 
 // mobileNetV3 describes one of the two networks.
@@ -26,8 +26,8 @@ type mobileNetV3 struct {
 	hashes     map[string][2]string // of the files with and without top
 }
 
-// mobileNetV3Block is a line of the tables in the paper. Large windows are of 5x5; windows, excitation and activation
-// are the plain ones in a minimalistic network.
+// mobileNetV3Block is a row of the tables in the paper. Large windows are 5x5. In a minimalistic network windows,
+// excitation and activation are the plain ones.
 type mobileNetV3Block struct {
 	expansion float64
 	filters   int
@@ -72,7 +72,7 @@ func NewMobileNetV3Small(o MobileNetV3Options, extra ...keras.Option) (*keras.Mo
 	return mobileNetV3Small.build(o, extra)
 }
 
-// NewMobileNetV3Large is the large network of the same paper, table 1; see [NewMobileNetV3Small]. Structure and
+// NewMobileNetV3Large returns the large network of the same paper, table 1; see [NewMobileNetV3Small]. Structure and
 // defaults are those of keras.applications.MobileNetV3Large.
 func NewMobileNetV3Large(o MobileNetV3Options, extra ...keras.Option) (*keras.Model, error) {
 	return mobileNetV3Large.build(o, extra)
@@ -131,7 +131,7 @@ func (v mobileNetV3) model(o MobileNetV3Options, extra []keras.Option) (*keras.M
 	return n.finish(x, v.name, v.file(o))
 }
 
-// begin is not that of the other families: the size is open by default, with the top too.
+// begin differs from that of the other families: the size is open by default, even with the top.
 func (v mobileNetV3) begin(o MobileNetV3Options, extra []keras.Option) (*network, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (n *network) plainRelu(x symbol) symbol { return layers.Apply(&layers.ReLU{
 
 func (n *network) hardSwish(x symbol) symbol { return n.activation(x, "", "hard_swish") }
 
-// hardSigmoid is min(max(x + 3, 0), 6) / 6.
+// hardSigmoid returns min(max(x + 3, 0), 6) / 6.
 func (n *network) hardSigmoid(x symbol) symbol {
 	return layers.Op("multiply", n.relu6(layers.Op("add", x, 3.0), ""), 1.0/6)
 }

@@ -11,13 +11,13 @@ import (
 // nasNet describes one of the two networks.
 type nasNet struct {
 	name    string
-	filters int // of the last cells, 24 times
-	blocks  int // normal cells between reductions
+	filters int // of the last cells, times 24
+	blocks  int // number of normal cells between reductions
 	stem    int // filters of the first convolution
 	skip    bool
 	size    int
-	file    string    // begins the name in the cache
-	remote  string    // and at its source
+	file    string    // beginning of the file name in the cache
+	remote  string    // and at the source
 	hashes  [2]string // of the files with and without top
 }
 
@@ -38,7 +38,7 @@ func NewNASNetMobile(o Options, extra ...keras.Option) (*keras.Model, error) {
 }
 
 // NewNASNetLarge returns the network NASNet-A (6 @ 4032) of the same paper, for 331x331; see [NewNASNetMobile].
-// Structure and defaults are those of keras.applications.NASNetLarge; NoTop needs an InputShape.
+// Structure and defaults are those of keras.applications.NASNetLarge. NoTop requires an InputShape.
 func NewNASNetLarge(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return nasNet{name: "nasnet_large", filters: 4032, blocks: 6, stem: 96, skip: true, size: 331, file: "nasnet_large", remote: "NASNet-large",
 		hashes: [2]string{"11577c9a518f0070763c2b964a382f17", "d81d89dc07e6e56530c4e77faddd61b5"}}.build(o, extra)
@@ -116,7 +116,7 @@ func (n *network) twiceSeparable(x symbol, filters, size, stride int, id string)
 	return n.norm(x, "separable_conv_2_bn_"+id)
 }
 
-// adjust brings the result of the cell before the last one to the size and number of channels of the present one.
+// adjust converts the result of the cell before the last one to the size and number of channels of the current one.
 func (n *network) adjust(before, x symbol, filters int, id string) symbol {
 	switch {
 	case before == nil:

@@ -7,25 +7,25 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// symbol is a tensor of a model that is being put together.
+// symbol is a tensor of a model under construction.
 type symbol = *layers.KerasTensor
 
-// network puts one model together. It holds what the layers of the model have in common, so that the functions of the
-// families read like the tables in the papers.
+// network builds one model. It holds what the model's layers have in common, so that the functions of the families read
+// like the tables in the papers.
 type network struct {
 	options Options
 	extra   []keras.Option
 	input   symbol
 	shape   []int
 
-	axis        int      // of the channels, in the spelling of the family: 3 or -1
+	axis        int      // of the channels, as the family writes it: 3 or -1
 	epsilon     *float64 // of batch normalizations
 	momentum    *float64
 	unscaled    bool // batch normalizations have no gamma
 	initializer any  // of convolutions
 }
 
-// begin checks the options and makes the input.
+// begin checks the options and creates the input.
 func begin(o Options, extra []keras.Option, s sizes) (*network, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func begin(o Options, extra []keras.Option, s sizes) (*network, error) {
 	return start(o, extra, shape)
 }
 
-// start is begin for options that have been checked.
+// start is begin for options that were checked already.
 func start(o Options, extra []keras.Option, shape []int) (*network, error) {
 	if !o.NoTop {
 		if err := o.checkActivation(); err != nil {
@@ -58,7 +58,7 @@ func start(o Options, extra []keras.Option, shape []int) (*network, error) {
 	return n, nil
 }
 
-// lastAxis makes the channels' axis -1 in configurations, as some families have it.
+// lastAxis writes the channels' axis as -1 in configurations, as some families do.
 func (n *network) lastAxis() {
 	if !n.options.first() {
 		n.axis = -1
@@ -68,7 +68,7 @@ func (n *network) lastAxis() {
 // channels returns the number of channels of a tensor.
 func (n *network) channels(x symbol) int {
 	s := x.Shape()
-	if len(s) != 4 { // a mistake was made on the way
+	if len(s) != 4 { // an earlier mistake
 		return 1
 	}
 	if n.options.first() {
@@ -77,7 +77,7 @@ func (n *network) channels(x symbol) int {
 	return s[3]
 }
 
-// conv is what convolutions differ in beyond their name, filters and window.
+// conv holds the options of a convolution besides its name, filters and window.
 type conv struct {
 	stride     int // 0 is 1
 	same       bool
@@ -135,11 +135,11 @@ func (n *network) pad(x symbol, name string, amounts [][]int) symbol {
 	return layers.Apply(&layers.ZeroPadding2D{Name: name, Padding: amounts, DataFormat: n.options.DataFormat}, x)
 }
 
-// around pads all sides by the same amount.
+// around returns the padding for equal amounts on all sides.
 func around(amount int) [][]int { return [][]int{{amount, amount}, {amount, amount}} }
 
-// correctPad returns the padding before a convolution of stride 2 without padding of its own that puts its windows
-// where "same" puts them in an image of even length.
+// correctPad returns the explicit padding before an unpadded convolution of stride 2 that puts its windows where "same"
+// puts them in an image of even size.
 func (n *network) correctPad(x symbol, size int) [][]int {
 	s := x.Shape()
 	if len(s) != 4 {
@@ -157,7 +157,7 @@ func (n *network) correctPad(x symbol, size int) [][]int {
 	return [][]int{{half - less[0], half}, {half - less[1], half}}
 }
 
-// pool is what pooling layers differ in.
+// pool holds the options of a pooling layer.
 type pool struct {
 	size, stride int
 	same         bool
@@ -179,7 +179,7 @@ func (n *network) globalMax(x symbol, name string) symbol {
 	return layers.Apply(&layers.GlobalMaxPooling2D{Name: name, DataFormat: n.options.DataFormat}, x)
 }
 
-// globalPool ends a model without top. The names are those of the layers; "" leaves them to the model.
+// globalPool ends a model without top. average and most are the names of the layers; "" lets the model choose.
 func (n *network) globalPool(x symbol, average, most string) symbol {
 	switch n.options.Pooling {
 	case "avg":
@@ -203,7 +203,7 @@ func (n *network) classify(x symbol) symbol {
 	return layers.Apply(&layers.Dense{Name: "predictions", Units: n.options.classes(), Activation: n.options.activation()}, x)
 }
 
-// finish makes the model and loads its weights. file names those of ImageNet.
+// finish creates the model and loads its weights. file is the file of the ImageNet weights.
 func (n *network) finish(output symbol, name string, file published) (*keras.Model, error) {
 	if n.options.Name != "" {
 		name = n.options.Name
@@ -227,7 +227,7 @@ func (n *network) finish(output symbol, name string, file published) (*keras.Mod
 	return m, nil
 }
 
-// sources returns the inputs that a tensor is computed from, in the order in which they are met.
+// sources returns the inputs that a tensor is computed from, in the order in which they are found.
 func sources(x symbol) []symbol {
 	var inputs []symbol
 	seen := map[*layers.Node]bool{}

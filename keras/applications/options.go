@@ -13,19 +13,20 @@ import (
 // ImageNet is the value of Options.Weights for the weights that were trained on ImageNet.
 const ImageNet = "imagenet"
 
-// Options are those that all models have. The zero value is Keras's default, with random weights.
+// Options are the options that all models have. The zero value is Keras's default, but with random weights.
 type Options struct {
-	// NoTop leaves the classifier at the end out (Keras's include_top=False).
+	// NoTop omits the classifier at the end (Keras's include_top=False).
 	NoTop bool
 
 	// Weights is "" for random weights, ImageNet for those published with Keras, or the path of a file: .weights.h5,
-	// .keras, or .h5 of Keras 2. The file must have been saved from a model of the same options.
+	// .keras, or .h5 of Keras 2. The file must have been saved from a model with the same options.
 	Weights string
 
-	// Files says where ImageNet's weights are looked for, and whether they may be downloaded.
+	// Files says where to find ImageNet's weights, and whether they may be downloaded.
 	Files Files
 
-	// InputTensor is used as the input instead of a new one. The model then begins at the inputs that it is made of.
+	// InputTensor is used as the input instead of a new one. The model then begins at the inputs that it is computed
+	// from.
 	InputTensor *layers.KerasTensor
 
 	// InputShape is the shape of one image, (height, width, channels); with ChannelsFirst (channels, height, width). An
@@ -33,8 +34,8 @@ type Options struct {
 	// open sizes with NoTop.
 	InputShape []int
 
-	// Pooling says, with NoTop, what becomes of the last feature map: "avg" and "max" take its mean or maximum over all
-	// places, which gives (batch, channels); "" leaves it as it is.
+	// Pooling says, with NoTop, how the last feature map is pooled: "avg" and "max" take its mean or maximum over all
+	// positions, which gives (batch, channels); "" leaves it unchanged.
 	Pooling string
 
 	// Classes is the number of classes of the top; 0 is 1000.
@@ -67,7 +68,7 @@ func (o *Options) activation() any {
 
 func (o *Options) first() bool { return o.DataFormat == layers.ChannelsFirst }
 
-// check refuses what no model takes.
+// check refuses options that no model accepts.
 func (o *Options) check() error {
 	switch o.Pooling {
 	case "", "avg", "max":
@@ -93,7 +94,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// pathCause leaves the path out of an error that has it already.
+// pathCause removes the path from an error that repeats it.
 func pathCause(err error) error {
 	if e, ok := err.(*fs.PathError); ok {
 		return e.Err
@@ -101,7 +102,7 @@ func pathCause(err error) error {
 	return err
 }
 
-// checkActivation refuses activations that a trained classifier was not made for. Without trained weights all are fine.
+// checkActivation refuses activations that do not fit a trained classifier. Without trained weights all are accepted.
 func (o *Options) checkActivation() error {
 	if o.Weights == "" {
 		return nil
@@ -116,10 +117,10 @@ func (o *Options) checkActivation() error {
 	return nil
 }
 
-// sizes are the demands that a model has on its input.
+// sizes are the default and minimum size of a model's input.
 type sizes struct{ byDefault, least int }
 
-// inputShape works out the shape of one image, as Keras's obtain_input_shape does.
+// inputShape determines the shape of one image, like Keras's obtain_input_shape.
 func (o *Options) inputShape(s sizes) ([]int, error) {
 	channels := 2
 	if o.first() {

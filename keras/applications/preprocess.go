@@ -19,10 +19,10 @@ type Mode string
 
 // Modes of [PreprocessInput], for pixels x from 0 to 255 in the order R, G, B.
 const (
-	Caffe Mode = "caffe" // in the order B, G, R, less ImageNet's mean of the channel: 103.939, 116.779, 123.68; not scaled
+	Caffe Mode = "caffe" // in the order B, G, R, minus ImageNet's mean of the channel: 103.939, 116.779, 123.68; not scaled
 	TF    Mode = "tf"    // x/127.5 - 1, from -1 to 1
 	Torch Mode = "torch" // (x/255 - mean) / deviation with the mean 0.485, 0.456, 0.406 and the deviation 0.229, 0.224, 0.225
-	AsIs  Mode = "as_is" // unchanged: the network has layers that do it
+	AsIs  Mode = "as_is" // unchanged: layers of the network do it
 )
 
 // Family is a module of keras.applications: networks whose inputs are prepared in the same way.
@@ -31,7 +31,7 @@ type Family struct {
 	mode Mode
 }
 
-// The families of networks, named as Keras's modules.
+// The families of networks, named like Keras's modules.
 var (
 	ConvNeXt          = Family{"convnext", AsIs}
 	DenseNet          = Family{"densenet", Torch}
@@ -62,23 +62,23 @@ func (f Family) PreprocessInput(images data.Array) (data.Array, error) {
 	return PreprocessInput(images, PreprocessOptions{Mode: f.mode})
 }
 
-// PreprocessTensor is PreprocessInput as a part of a model; see the function [PreprocessTensor].
+// PreprocessTensor is PreprocessInput as part of a model; see the function [PreprocessTensor].
 func (f Family) PreprocessTensor(images *layers.KerasTensor) *layers.KerasTensor {
 	return PreprocessTensor(images, PreprocessOptions{Mode: f.mode})
 }
 
-// PreprocessOptions are those of [PreprocessInput].
+// PreprocessOptions are the options of [PreprocessInput].
 type PreprocessOptions struct {
 	Mode       Mode              // "" is Caffe
 	DataFormat layers.DataFormat // layers.ChannelsLast or layers.ChannelsFirst; "" is ChannelsLast
 }
 
-// PreprocessInput prepares images, of values from 0 to 255 in the order R, G, B, as a network was trained with them.
-// The images are of shape (batch, height, width, 3) or (height, width, 3), with ChannelsFirst (batch, 3, height, width)
-// or (3, height, width); the modes TF and AsIs take any number of channels.
+// PreprocessInput prepares images, with values from 0 to 255 in the order R, G, B, as in the training of a network. The
+// images have the shape (batch, height, width, 3) or (height, width, 3), or with ChannelsFirst (batch, 3, height,
+// width) or (3, height, width). The modes TF and AsIs accept any number of channels.
 //
-// The result is a new array: of float64 if the images are, else of float32. It is
-// keras.applications.imagenet_utils.preprocess_input, which writes over its argument.
+// The result is a new array, of float64 if the images are, otherwise of float32. It is
+// keras.applications.imagenet_utils.preprocess_input, except that Keras overwrites its argument.
 func PreprocessInput(images data.Array, o PreprocessOptions) (data.Array, error) {
 	if err := images.Check(); err != nil {
 		return data.Array{}, fmt.Errorf("applications: PreprocessInput: %w", err)
@@ -133,7 +133,7 @@ type pixel interface {
 	uint8 | int32 | int64 | float32 | float64
 }
 
-// prepare computes in the type of the result, step by step as NumPy does, so that the numbers are Keras's to the last
+// prepare computes in the type of the result, step by step like NumPy, so that the numbers equal Keras's to the last
 // bit.
 func prepare[F float32 | float64, P pixel](in []P, shape []int, axis int, mode Mode) []F {
 	out := make([]F, len(in))

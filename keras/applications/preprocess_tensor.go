@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// PreprocessTensor prepares images inside of a Functional model, as [PreprocessInput] does with arrays: the operations
-// are part of the model, and of its file, as Keras writes them. The images are of a float type, with the shape (batch,
-// height, width, 3) or with ChannelsFirst (batch, 3, height, width). A mistake is reported where a model is made of the
+// PreprocessTensor prepares images inside a Functional model, as [PreprocessInput] does for arrays: the operations are
+// part of the model and of its file, as Keras writes them. The images have a float type and the shape (batch, height,
+// width, 3), or with ChannelsFirst (batch, 3, height, width). Mistakes are reported when a model is made from the
 // result.
 func PreprocessTensor(images *layers.KerasTensor, o PreprocessOptions) *layers.KerasTensor {
 	if err := images.Err(); err != nil {
@@ -42,7 +42,7 @@ func prepareTensor(x *layers.KerasTensor, channels int, mode Mode) *layers.Keras
 		}
 		a, err := kernels.FromFloat64s(x.DType(), shape, scaled)
 		if err != nil {
-			return err // an argument that no operation takes, so that it is reported
+			return err // no operation accepts this argument, so the error is reported
 		}
 		return a
 	}

@@ -8,7 +8,7 @@ import (
 
 // residual describes a network of residual blocks.
 type residual struct {
-	name   string // as it begins file names
+	name   string // beginning of file names
 	v2     bool
 	blocks [4]int
 	hashes [2]string // of the files with and without top
@@ -45,9 +45,8 @@ func NewResNet152(o Options, extra ...keras.Option) (*keras.Model, error) {
 }
 
 // NewResNet50V2 returns the residual network with 50 layers of He et al., "Identity Mappings in Deep Residual
-// Networks", 2016 (arXiv:1603.05027): as [NewResNet50], but batch normalization and relu come before each convolution
-// and nothing after the sum, y = shortcut(x) + f(x), and the stride is in the last block of each stack but the last
-// one.
+// Networks", 2016 (arXiv:1603.05027): as [NewResNet50], but batch normalization and relu come before each convolution,
+// nothing follows the sum, y = shortcut(x) + f(x), and the stride is in the last block of each stack except the last.
 //
 // Input: as [NewResNet50], prepared by ResNetV2.PreprocessInput. Structure and defaults are those of
 // keras.applications.ResNet50V2.
@@ -99,7 +98,7 @@ func (r residual) model(o Options, extra []keras.Option) (*keras.Model, error) {
 	return m, nil
 }
 
-// stack is a sequence of blocks with the same number of filters, of which one has stride 2.
+// stack is a sequence of blocks with the same number of filters, one of which has stride 2.
 func (r residual) stack(n *network, x symbol, index, filters int) symbol {
 	count := r.blocks[index]
 	for i := 1; i <= count; i++ {

@@ -10,7 +10,7 @@ import (
 // vgg describes a network of 3x3 convolutions.
 type vgg struct {
 	name   string
-	depths [5]int    // convolutions of each block
+	depths [5]int    // number of convolutions in each block
 	hashes [2]string // of the files with and without top
 }
 
@@ -25,7 +25,7 @@ func NewVGG16(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return vgg{"vgg16", [5]int{2, 2, 3, 3, 3}, [2]string{"64373286793e3c8b2b4e3219cbf3544b", "6d6bbae143d832006294945121d1f1fc"}}.model(o, extra)
 }
 
-// NewVGG19 is configuration E of the same paper: [NewVGG16] with 2, 2, 4, 4 and 4 convolutions,
+// NewVGG19 returns configuration E of the same paper: [NewVGG16] with 2, 2, 4, 4 and 4 convolutions,
 // keras.applications.VGG19. Its input is prepared by VGG19.PreprocessInput.
 func NewVGG19(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return vgg{"vgg19", [5]int{2, 2, 4, 4, 4}, [2]string{"cbe5617147190e668d6c5d5026f83318", "253f8cb515780f3b799900260a226db6"}}.model(o, extra)
