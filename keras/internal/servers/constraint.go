@@ -1,4 +1,4 @@
-// Package servers tells parameter servers what models and estimators are: what both need for that.
+// Package servers describes models and estimators to parameter servers: it has what both need for that.
 package servers
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers/constraints"
 )
 
-// Constraint is what servers do for the constraint of a weight: those of layers/constraints row by row where they can,
-// others by the program that is traced from them.
+// Constraint describes a weight's constraint to servers: those of layers/constraints are applied row by row if
+// possible, others by the program traced from them.
 func Constraint(v *distribute.Variable) (c parameters.Constraint, err error) {
 	spec := v.Spec()
 	if spec.Constraint == nil {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// mostFacts bounds the facts, in bytes: those of thousands of layers are told.
+// mostFacts limits the size of the facts in bytes, which has room for thousands of layers.
 const mostFacts = 256 << 10
 
-// Facts joins what a process says of its program, line by line, for the others to compare.
+// Facts joins what a process says about its program, one fact per line, for other processes to compare.
 func Facts(lines []string) string {
 	text := strings.Join(lines, "\n")
 	return text[:min(len(text), mostFacts)]
 }
 
-// Fact is the configuration of a value, in a line.
+// Fact returns the configuration of a value, as one line.
 func Fact(v any) string { return string(appendFact(nil, reflect.ValueOf(v), factDepth)) }
 
-// factDepth is how deep values inside of values are told.
+// factDepth is the maximum depth of nested values.
 const factDepth = 4
 
-// appendFact adds the configuration of a value: its exported fields. What a file would have of it would link all that
-// writes files.
+// appendFact adds the configuration of a value: its exported fields. Using its file format instead would link
+// everything that writes files.
 func appendFact(b []byte, v reflect.Value, depth int) []byte {
 	switch k := v.Kind(); {
 	case (k == reflect.Pointer || k == reflect.Interface) && !v.IsNil():
@@ -48,7 +48,7 @@ func appendFact(b []byte, v reflect.Value, depth int) []byte {
 	return append(b, v.Type().String()...)
 }
 
-// FactsDiffer is an error where two processes do not have the facts in common.
+// FactsDiffer returns an error if the facts of two processes differ.
 func FactsDiffer(own, other, who string) error {
 	if own == other {
 		return nil
@@ -62,7 +62,7 @@ func FactsDiffer(own, other, who string) error {
 	return fmt.Errorf("this process has %q, and %s has %q; run the same program, with the same options and data, everywhere", here, who, there)
 }
 
-// parting cuts two long lines to what is around the first difference.
+// parting cuts two long lines to the surroundings of the first difference.
 func parting(a, b string) (string, string) {
 	const before, most = 60, 160
 	at := 0
