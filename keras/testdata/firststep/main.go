@@ -1,5 +1,5 @@
-// Command firststep trains one step of the tutorial's convolutional network on handwritten digits and ends. It is what
-// BenchmarkFirstStep measures.
+// Command firststep trains the tutorial's convolutional network on handwritten digits for one step and exits.
+// BenchmarkFirstStep measures it.
 package main
 
 import (
