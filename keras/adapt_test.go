@@ -17,7 +17,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// In memory or batch by batch: a layer learns what its own Adapt learns from the same numbers.
+// In memory or batch by batch: a layer learns the same as with its own Adapt from the same numbers.
 func TestAdapt(t *testing.T) {
 	rows := [][]float32{{1, 10}, {2, 20}, {4, 0}, {9, 5}, {9, 10}}
 	flat := []float64{1, 10, 2, 20, 4, 0, 9, 5, 9, 10}
@@ -119,8 +119,8 @@ func ExampleAdapt() {
 	// [[1]] <nil>
 }
 
-// How many examples there are for "tf_idf" follows Keras, whose weights these are: the entries of an array in memory,
-// and with one axis the batches of a dataset.
+// The number of examples for "tf_idf" follows Keras, which computed these weights: the entries of an array in memory
+// or, for a single axis, the batches of a dataset.
 func TestAdaptCountsExamples(t *testing.T) {
 	words, ints := []string{"a", "b", "a", "c", "a", "d", "b"}, []int{1, 2, 1, 3, 1, 4, 2}
 	texts := []string{"a b", "b", "a", "c", "a", "d a", "b"}

@@ -11,13 +11,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// lendingBuffer is a buffer of a device that lends memory, of which it counts what is out.
+// lendingBuffer is a buffer of a device that lends memory. It counts the memory that is lent.
 type lendingBuffer struct {
 	kernels.Buffer
 	bytes int
 	out   int
 	poor  bool  // there is no memory
-	fails error // what writing does
+	fails error // the error of writing
 	got   []byte
 }
 
@@ -41,7 +41,7 @@ func (b *lendingBuffer) WriteStaged(s kernels.Staged) error {
 	b.out--
 	b.got = append([]byte{}, s.Bytes()...)
 	for i := range s.Bytes() {
-		s.Bytes()[i] = 0xAA // the next batch lies here soon
+		s.Bytes()[i] = 0xAA // soon the next batch is here
 	}
 	return b.fails
 }
@@ -63,8 +63,8 @@ func placing() (a *ahead, b *data.Batch, x, y *lendingBuffer, s *staging) {
 	return a, b, x, y, s
 }
 
-// A batch lies in the memory of its device from before it is filled until it is sent or dropped, and in its own
-// otherwise.
+// A batch is in the memory of its device from before it is filled until it is sent or dropped; otherwise it is in its
+// own memory.
 func TestBatchesLieInStagedMemory(t *testing.T) {
 	fill := func(b *data.Batch) {
 		copy(b.X.Single().Elements().([]float32), []float32{10, 20, 30, 40, 50, 60})
@@ -107,7 +107,7 @@ func TestBatchesLieInStagedMemory(t *testing.T) {
 	x.fails = nil
 }
 
-// Where a batch cannot lie in the memory of its device, it is copied there, or not sent ahead at all.
+// If a batch cannot be stored in the memory of its device, it is copied there, or not sent ahead at all.
 func TestBatchesKeepTheirMemory(t *testing.T) {
 	for name, change := range map[string]func(a *ahead, b *data.Batch, y *lendingBuffer, s *staging){
 		"a step may be repeated": func(a *ahead, _ *data.Batch, _ *lendingBuffer, _ *staging) { a.lends = false },

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestApplyWithTakesWhatApplyDoes: inputs by position are those of Apply, also where Keras's call has a mask or a list
-// in their place, and files keep them.
+// TestApplyWithTakesWhatApplyDoes: inputs by position are those of Apply, even if Keras's call has a mask or a list in
+// their place, and files store them.
 func TestApplyWithTakesWhatApplyDoes(t *testing.T) {
 	x, state := keras.Shape(3, 4), keras.Shape(5)
 	values, vector := keras.Shape(2, 4), keras.Shape(4)
@@ -76,7 +76,7 @@ func TestApplyWithTakesWhatApplyDoes(t *testing.T) {
 			require.NoError(t, err)
 			read, err := keras.ModelFromJSON(document)
 			require.NoError(t, err)
-			weights, err := with.GetWeights() // a document does not say what inner layers began with
+			weights, err := with.GetWeights() // a document does not store the initial values of inner layers
 			require.NoError(t, err)
 			require.NoError(t, read.SetWeights(weights))
 			require.Equal(t, want, predict(read))
@@ -85,12 +85,12 @@ func TestApplyWithTakesWhatApplyDoes(t *testing.T) {
 	in := []*layers.KerasTensor{keras.Input(x), keras.Input(state)}
 	err := layers.ApplyWith(&layers.GRU{Units: 5}, layers.Keywords{"initial_state": in[1]}, in...).Err()
 	require.ErrorContains(t, err, `its argument "initial_state" is given by position and by name`)
-	mask := keras.Input(keras.Shape(3, 4), keras.DType("bool")) // Apply takes no masks, so that this is Keras's second argument
+	mask := keras.Input(keras.Shape(3, 4), keras.DType("bool")) // Apply takes no masks, so this is Keras's second argument
 	require.NoError(t, layers.ApplyWith(&layers.Softmax{}, nil, in[0], mask).Err())
 }
 
-// TestApplyWithSettlesArgumentsOfCalls: what Keras gives in the call and a layer has as a field may be given either
-// way. With a causal mask a position does not depend on later ones.
+// TestApplyWithSettlesArgumentsOfCalls: an argument that Keras passes in the call and that is a field here may be given
+// either way. With a causal mask a position does not depend on later ones.
 func TestApplyWithSettlesArgumentsOfCalls(t *testing.T) {
 	for _, attend := range []layers.Layer{
 		&layers.MultiHeadAttention{NumHeads: 2, KeyDim: 3},

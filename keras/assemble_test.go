@@ -32,11 +32,11 @@ func (a *assembledOnce) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return layers.Invoke(a.Hidden, c, x)
 }
 
-// assembledInside begins where its first field does.
+// assembledInside has the address of its first field.
 type assembledInside struct{ assembledOnce }
 
-// TestAssembledOnce: a second model of a value does not take the layers of the first one, and what failed may be tried
-// again.
+// TestAssembledOnce: a second model of a value does not take the layers of the first, and a failed attempt may be
+// repeated.
 func TestAssembledOnce(t *testing.T) {
 	value := &assembledOnce{}
 	_, err := NewModel(value)
@@ -64,7 +64,7 @@ func TestAssembledOnce(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestAssembledIsForgotten: that a model was made of a value does not keep the value, nor the memory of it.
+// TestAssembledIsForgotten: making a model from a value keeps neither the value nor its memory alive.
 func TestAssembledIsForgotten(t *testing.T) {
 	key := func() assembly {
 		value := &assembledOnce{Units: 2}

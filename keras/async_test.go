@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// asyncStrategies make the same strategy on devices of a kind.
+// asyncStrategies create equal strategies on devices of a kind.
 var asyncStrategies = map[string]func(kind string) (distribute.Strategy, error){
 	"one device": func(kind string) (distribute.Strategy, error) { return distribute.NewOneDeviceStrategy(kind + ":0") },
 	"mirrored": func(kind string) (distribute.Strategy, error) {
@@ -64,7 +64,7 @@ func asyncData(n int, label func(i int) int32) ([][]float32, []int32) {
 
 func class(i int) int32 { return int32(i * i % 5) }
 
-// outcome is all that a run leaves behind.
+// outcome is everything that a run leaves behind.
 type outcome struct {
 	History map[string][]float64
 	Scores  map[string]float64
@@ -84,7 +84,7 @@ func copiesOf(t testing.TB, m *keras.Model) []kernels.Array {
 	return out
 }
 
-// asyncRun trains, evaluates, predicts, looks at the weights in the middle, fails in a step, and goes on.
+// asyncRun trains, evaluates, predicts, reads the weights in the middle, fails in a step, and continues.
 func asyncRun(t *testing.T, make func(kind string) (distribute.Strategy, error), kind string, c keras.CompileConfig) (o outcome) {
 	s, err := make(kind)
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func asyncRun(t *testing.T, make func(kind string) (distribute.Strategy, error),
 	require.NoError(t, err)
 	o.Classes = fmt.Sprint(classes)
 
-	// The label 9 in the fourth of six batches is none of the five classes. What comes behind must not count.
+	// The label 9 in the fourth of six batches is not one of the five classes. Later steps must have no effect.
 	_, wrong := asyncData(48, func(i int) int32 {
 		if i == 27 {
 			return 9
@@ -130,8 +130,8 @@ func asyncRun(t *testing.T, make func(kind string) (distribute.Strategy, error),
 	return o
 }
 
-// On devices that work by themselves, all comes out as on the CPU, bit by bit: also what a step that fails leaves,
-// though the host is ahead.
+// Asynchronous devices give the results of the CPU bit for bit, even the state after a failed step, although the host
+// is ahead.
 func TestAsynchronousDevicesTrainAsTheCPU(t *testing.T) {
 	b := async.Shared()
 	for name, make := range asyncStrategies {
@@ -152,7 +152,7 @@ func TestAsynchronousDevicesTrainAsTheCPU(t *testing.T) {
 	})
 }
 
-// The host waits for a device where logs are asked for, and in no step. Steps are replays of a captured one.
+// The host waits for a device when logs are read, and in no step. Steps replay a captured one.
 func TestSteadyTrainingDoesNotSynchronize(t *testing.T) {
 	b := async.Shared()
 	for name, make := range asyncStrategies {
@@ -188,7 +188,7 @@ func TestSteadyTrainingDoesNotSynchronize(t *testing.T) {
 	}
 }
 
-// A step is told of when its failure is found, with how many steps that was after it.
+// A failed step is reported when the failure is found, with the number of steps after it.
 func TestLateErrorTellsOfStepsThatChangedNothing(t *testing.T) {
 	s, err := distribute.NewOneDeviceStrategy(async.Shared().Kind() + ":0")
 	require.NoError(t, err)

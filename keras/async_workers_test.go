@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 )
 
-// Workers on devices that work by themselves come to what workers on CPUs come to, bit by bit: where the devices
-// connect the processes, where values go through host memory and the group, and where a worker is lost.
+// Workers on asynchronous devices give the results of workers on CPUs bit for bit: if the devices connect the
+// processes, if values go through host memory and the group, and if a worker is lost.
 func TestWorkersOnAsynchronousDevices(t *testing.T) {
 	connected := async.New(async.Options{Kind: "connected"})
 	staged := async.New(async.Options{Kind: "staged", OneProcess: true})

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// attributeBlock makes its layers in Build; tags say what Python calls them.
+// attributeBlock creates its layers in Build; tags give their Python names.
 type attributeBlock struct {
 	layers.Base
 	Units  int                        `keras:"units"`
@@ -34,8 +34,8 @@ func (l *attributeBlock) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Ten
 
 func init() { layers.Register[attributeBlock]() }
 
-// TestAttributeTags: layers lie in files under the names of the tags, as Keras has them under attributes, and are no
-// configuration.
+// TestAttributeTags: files store layers under the names in the tags, as Keras stores them under attributes, and they
+// are not part of the configuration.
 func TestAttributeTags(t *testing.T) {
 	block := &attributeBlock{Units: 3}
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, block)

@@ -16,13 +16,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A backup from the middle of an epoch has the metrics so far. A program that goes on with other ones says that it has
-// not those, also where they take as many bytes; with the same ones it says nothing.
+// A backup from the middle of an epoch has the metrics so far. A program that continues with other metrics reports that
+// the backup does not have those, even if they take the same number of bytes; with the same metrics it reports nothing.
 func TestBackupOfOtherMetrics(t *testing.T) {
 	for name, c := range map[string]struct {
 		metrics []any
 		said    string
-		older   bool // the backup does not say whose numbers it has
+		older   bool // the backup does not say which metrics its numbers belong to
 	}{
 		"same":            {metrics: []any{"mae"}},
 		"same, older":     {metrics: []any{"mae"}, older: true},
@@ -64,7 +64,7 @@ func TestBackupOfOtherMetrics(t *testing.T) {
 	}
 }
 
-// withoutMember writes the one archive of a folder again without a member.
+// withoutMember rewrites the only archive in a folder without one of its members.
 func withoutMember(t *testing.T, dir, name string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.npz"))

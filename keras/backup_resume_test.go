@@ -14,9 +14,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A run that continues from a backup in the middle of an epoch ends with the bits of one that was not interrupted: data
-// in a new order each epoch, dropout, and all batches trained on once. The logs of the epoch are those of all of its
-// batches.
+// A run that continues from a backup in the middle of an epoch ends with the bits of an uninterrupted run: data in a
+// new order each epoch, dropout, and every batch trained on once. The logs of the epoch cover all of its batches.
 func TestBackupInTheMiddleOfAnEpoch(t *testing.T) {
 	for name, options := range map[string][]keras.FitOption{
 		"all": nil, "steps of an epoch": {keras.StepsPerEpoch(3), keras.Epochs(5)}, "more steps than batches in memory": {keras.StepsPerEpoch(4)},
@@ -44,7 +43,7 @@ func backupInTheMiddle(t *testing.T, options []keras.FitOption, all bool) {
 	require.NoError(t, err)
 	for _, at := range []struct {
 		epoch, batch int
-		rest         []float64 // batches after going on
+		rest         []float64 // batches after resuming
 	}{
 		{1, 2, []float64{1, 2, 3, 4, 0, 1, 2, 3, 4}}, // backups after every 3 batches: the last after batch 0 of epoch 1
 		{1, 4, []float64{4, 0, 1, 2, 3, 4}},
@@ -53,7 +52,7 @@ func backupInTheMiddle(t *testing.T, options []keras.FitOption, all bool) {
 		dir := t.TempDir()
 		backup := func() callbacks.Callback { return &callbacks.BackupAndRestore{BackupDir: dir, SaveFreq: 3} }
 		if !all && at.batch > 0 {
-			at.batch = 0 // an epoch has what is left of the pass over the data
+			at.batch = 0 // an epoch has the rest of the pass over the data
 		}
 		_, _, _, err := train(backup(), &interrupter{epoch: at.epoch, batch: at.batch})
 		require.ErrorIs(t, err, errBoom)

@@ -164,7 +164,7 @@ func TestBadData(t *testing.T) {
 	})
 }
 
-// onceOnly gives its batches in the first pass only.
+// onceOnly yields its batches in the first pass only.
 type onceOnly struct {
 	ds   data.Dataset
 	used bool
@@ -444,7 +444,7 @@ func TestLayerInTwoModels(t *testing.T) {
 	}
 }
 
-// What failed to build can be built for other data: no layer keeps weights of the failed attempt.
+// A model whose build failed can be built for other data: no layer keeps weights of the failed attempt.
 func TestBuildAgainAfterFailure(t *testing.T) {
 	m := sequential(t, nil, &layers.Dense{Units: 6}, &layers.Reshape{TargetShape: []int{2, 3}}, &layers.LSTM{Units: 2}, &layers.Embedding{InputDim: 3, OutputDim: 2})
 	require.ErrorContains(t, predict(m, data.Arrays([][][]float32{grid(2, 4)}, nil)), "reshape")
@@ -464,7 +464,7 @@ func TestBuildAgainAfterFailure(t *testing.T) {
 	require.Len(t, layers.Weights(d), 2, "the kernel of the failed attempt is gone")
 }
 
-// Batches larger than the data are one batch; the size asks for no memory.
+// Batches larger than the data are one batch; the size itself requires no memory.
 func TestBatchLargerThanData(t *testing.T) {
 	x, y := grid(10, 4), cycle(10, 3)
 	want, err := classifier(t).Fit(context.Background(), data.Arrays(x, y), keras.Shuffle(false), keras.BatchSize(10))
@@ -476,7 +476,7 @@ func TestBatchLargerThanData(t *testing.T) {
 	}
 }
 
-// Sizes that fit into no memory are errors, not the end of the process.
+// Sizes that do not fit into any memory are errors, and do not end the process.
 func TestAbsurdMemory(t *testing.T) {
 	wide := sequential(t, nil, &layers.Dense{Units: 1 << 40})
 	compile(t, wide, keras.CompileConfig{Loss: "mse", Optimizer: "sgd"})

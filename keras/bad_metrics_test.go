@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// TestBadMetrics: settings of metrics that are known to be wrong when the labels are there, and labels of another form
+// TestBadMetrics: settings of metrics that turn out to be wrong when the labels are known, and labels of another form
 // than the loss or the metric expects.
 func TestBadMetrics(t *testing.T) {
 	x, y := grid(10, 4), cycle(10, 3)
@@ -47,7 +47,7 @@ func TestBadMetrics(t *testing.T) {
 	require.NotContains(t, err.Error(), "integer", "a loss of values has no variant for classes")
 }
 
-// TestTextAndNumbersSwapped: layers of words say what they were applied to.
+// TestTextAndNumbersSwapped: errors of layers for words say what they were applied to.
 func TestTextAndNumbersSwapped(t *testing.T) {
 	numbers, words := keras.Input(keras.Shape(2)), keras.Input(keras.Shape(2), keras.DType("string"))
 	applying := func(l layers.Layer, to ...*layers.KerasTensor) func(t *testing.T) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestTrainingInSixteenBits trains networks of each kind of layer that multiplies, whose losses have to be those of
-// float32 to the precision of their types. One thread and three give the same bits.
+// TestTrainingInSixteenBits trains networks with each kind of layer that multiplies. Their losses must be those of
+// float32 within the precision of their types, with the same bits for one thread and three.
 func TestTrainingInSixteenBits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	steps := 8
@@ -25,7 +25,7 @@ func TestTrainingInSixteenBits(t *testing.T) {
 		input []int
 		list  func() []layers.Layer
 	}{
-		"dense": {[]int{237}, func() []layers.Layer { return []layers.Layer{&layers.Dense{Units: 248, Activation: "relu"}} }}, // so many that pairs are worth while in matrix registers
+		"dense": {[]int{237}, func() []layers.Layer { return []layers.Layer{&layers.Dense{Units: 248, Activation: "relu"}} }}, // enough that pairs pay in matrix registers
 		"convolutions": {[]int{9, 11, 4}, func() []layers.Layer {
 			return []layers.Layer{&layers.Conv2D{Filters: 16, KernelSize: []int{3, 3}, Padding: "same", Activation: "relu"},
 				&layers.Conv2D{Filters: 32, KernelSize: []int{1, 1}}, &layers.Conv2D{Filters: 16, KernelSize: []int{3, 3}, Strides: []int{2, 2}}, &layers.Flatten{}}

@@ -17,8 +17,7 @@ func shaped(values any, shape ...int) data.Array {
 	return data.Must(data.Must(data.ToArray(values)).Reshape(shape...))
 }
 
-// TestInputsAreNotWritten: arrays that a model reads in place stay as they are, also when arrays of another type come
-// after them.
+// TestInputsAreNotWritten: arrays that a model reads in place stay unchanged, even if arrays of another type follow.
 func TestInputsAreNotWritten(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2, KernelInitializer: "ones"}}, keras.InputShape(2))
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// wordModels take sequences of numbers up to 20, 0 for padding: one says one thing of a sequence, the other one of each
-// step.
+// wordModels take sequences of numbers up to 20, with 0 as padding: one model has an output for each sequence, the
+// other for each step.
 func wordModels() map[string]func() []layers.Layer {
 	return map[string]func() []layers.Layer{
 		"sequence": func() []layers.Layer {
@@ -72,7 +72,7 @@ func bucketOptions(steps bool) []data.PadOption {
 	return nil
 }
 
-// A batch that is padded has the loss and the gradients of the sequences without padding.
+// A padded batch has the loss and the gradients of the sequences without padding.
 func TestPaddingCountsForNothing(t *testing.T) {
 	for name, stack := range wordModels() {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func requireClose(t *testing.T, a, b *keras.Model) {
 	}
 }
 
-// Two replicas train on buckets as one does, though the sequences of their parts are of different lengths, and every
+// Two replicas train on buckets like one, although the sequences of their parts have different lengths, and every
 // boundary costs one program.
 func TestReplicasTrainOnBuckets(t *testing.T) {
 	lengths := []int{3, 9, 4, 1, 15, 5, 8, 2, 12, 4, 7, 3, 11, 6, 2, 16, 5, 9, 13, 8}

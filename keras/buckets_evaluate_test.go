@@ -111,8 +111,8 @@ func (e evaluation) data(n int) *data.ArraySource {
 	return data.Arrays(e.network.rows(n), e.labels(r, n), data.SampleWeight(w))
 }
 
-// Batches that are padded have the losses and metrics of a program of their own size; the order of sums over the
-// examples may differ, by which the last digits of a float32 do.
+// Padded batches have the losses and metrics of a program for their own size, except for the last digits of float32:
+// sums over the examples may be added in another order.
 func TestEvaluationsOfManySizes(t *testing.T) {
 	sizes := []int{20, 8, 9, 15, 16, 17, 3, 30, 33, 50, 64, 65, 100, 129, 20}
 	for name, e := range evaluations() {

@@ -21,7 +21,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// rowNetworks are stacks for examples of a shape. Those of dependent mix the examples of a batch.
+// rowNetworks are stacks for examples of a shape. Those in dependent mix the examples of a batch.
 func rowNetworks() (independent, dependent map[string]rowNetwork) {
 	independent = map[string]rowNetwork{
 		"dense": {[]int{37}, func() []layers.Layer {
@@ -81,7 +81,7 @@ type rowNetwork struct {
 	layers func() []layers.Layer
 }
 
-// predictor returns a fresh model of the network, equal to all others of it.
+// model returns a fresh model of the network, equal to all others.
 func (n rowNetwork) model(t testing.TB) *keras.Model {
 	m, err := keras.NewSequential(n.layers(), keras.InputShape(n.shape...), keras.Seed(3))
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func (n rowNetwork) rows(count int) data.Array {
 	return data.Must(data.ArrayOf(x, append([]int{count}, n.shape...)...))
 }
 
-// Batches that are padded give the bits of a program of their own size, and models that mix examples are left alone.
+// Padded batches have the bits of a program for their own size, and models that mix examples are not padded.
 func TestPredictionsOfManySizes(t *testing.T) {
 	independent, dependent := rowNetworks()
 	for name, n := range independent {

@@ -22,7 +22,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// calibratedModel is what GPTQ or AWQ of Keras made of a model; see testdata/calibration.py.
+// calibratedModel is the result of Keras's GPTQ or AWQ for a model; see testdata/calibration.py.
 type calibratedModel struct {
 	Name          string
 	Config        json.RawMessage
@@ -94,7 +94,7 @@ func TestCalibratedModelsAreThoseOfKeras(t *testing.T) {
 	}
 }
 
-// requireGrids compares weights with those of Keras, of which few numbers may be neighbours: errors of float32 decide
+// requireGrids compares weights with those of Keras. A few numbers may be neighbours, because float32 rounding decides
 // about values in the middle.
 func requireGrids(t *testing.T, want []recordedArray, got []kernels.Array, names []string) {
 	t.Helper()
@@ -115,7 +115,7 @@ func requireGrids(t *testing.T, want []recordedArray, got []kernels.Array, names
 	}
 }
 
-// projection calls a layer of its own twice, and one more only on request.
+// projection calls one layer twice, and another only on request.
 type projection struct {
 	layers.Base
 	Twice, Never *layers.Dense

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// What a call says about training holds for a model that begins on the host too: its program is called with what the
-// host stage has made, and not with the arguments of the call.
+// The argument training of a call also applies to a model that begins on the host: its program is called with the
+// results of the host stage, not with the arguments of the call.
 func TestTrainingOfACallOfHostModel(t *testing.T) {
 	inner, err := keras.NewSequential([]layers.Layer{
 		&layers.Hashing{NumBins: 1, OutputMode: "one_hot"},

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A call that says training=False keeps the moving statistics while the rest is trained, one that says training=True
-// drops in predictions; both also after a round trip through a document, and from one that Keras has written.
+// A call with training=False keeps the moving statistics while the rest is trained; one with training=True applies
+// dropout in predictions. Both also hold after a round trip through a document, and for a document of Keras.
 func TestTrainingOfACall(t *testing.T) {
 	base := func() *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{&layers.BatchNormalization{Name: "norm"}}, keras.InputShape(2), keras.Name("base"))
@@ -42,13 +42,13 @@ func TestTrainingOfACall(t *testing.T) {
 
 	_, err = keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.ApplyWith(base(), layers.Keywords{"training": "no"}, in)))
 	require.ErrorContains(t, err, `argument "training" must be true, false or nil, received no`)
-	for _, l := range []layers.Layer{base(), &layers.Dense{Units: 1}} { // the name is looked at whatever it says
+	for _, l := range []layers.Layer{base(), &layers.Dense{Units: 1}} { // the name is checked whatever its value
 		require.ErrorContains(t, layers.ApplyWith(l, layers.Keywords{"trainig": false}, in).Err(), `it takes no argument "trainig", received false; did you mean "training"?`)
 	}
 	require.NoError(t, layers.ApplyWith(&layers.MultiHeadAttention{NumHeads: 1, KeyDim: 2}, layers.Keywords{"use_causal_mask": false, "query_mask": nil}, keras.Input(keras.Shape(3, 2)), keras.Input(keras.Shape(3, 2))).Err())
 }
 
-// What a call says about training holds for a model that begins on the host, too.
+// The argument training of a call also applies to a model that begins on the host.
 func TestTrainingOfAStagedCall(t *testing.T) {
 	inner, err := keras.NewSequential([]layers.Layer{&layers.StringLookup{Vocabulary: []string{"a"}, OutputMode: layers.OneHotMode, NumOOVIndices: new(0)}, &layers.Dropout{Rate: 0.5}},
 		keras.InputShape(1), keras.InputDType("string"))
@@ -84,7 +84,7 @@ func checkFrozenStatistics(t *testing.T, m *keras.Model) {
 	}
 }
 
-// checkDrops predicts 64 pairs of ones, of which dropout of a half makes zeros and twos.
+// checkDrops predicts 64 pairs of ones, which a dropout of one half turns into zeros and twos.
 func checkDrops(t *testing.T, m *keras.Model, x any) {
 	t.Helper()
 	y, err := m.Predict(context.Background(), data.Arrays(x, nil))
@@ -92,7 +92,7 @@ func checkDrops(t *testing.T, m *keras.Model, x any) {
 	checkDropped(t, y)
 }
 
-// checkDropped looks at what dropout of a half has made of 128 ones.
+// checkDropped checks the result of a dropout of one half for 128 ones.
 func checkDropped(t *testing.T, y data.Array) {
 	t.Helper()
 	sum := 0.0
@@ -104,8 +104,8 @@ func checkDropped(t *testing.T, y data.Array) {
 }
 
 // The document of keras.Model(i, Dropout(0.5)(BatchNormalization()(i, training=False), training=True)), as Keras 3.15
-// writes the calls. There train_on_batch and predict overrule both: one step on (3, 4) moves the statistics to a
-// hundredth of the mean and of the variance, and nothing is dropped in predictions.
+// writes the calls. In Keras train_on_batch and predict overrule both: one step on (3, 4) moves the statistics by a
+// hundredth towards the mean and the variance, and nothing is dropped in predictions.
 func TestTrainingOfACallFromKeras(t *testing.T) {
 	tensor := func(name string) string {
 		return fmt.Sprintf(`{"class_name":"__keras_tensor__","config":{"shape":[null,2],"dtype":"float32","keras_history":[%q,0,0]}}`, name)
@@ -138,11 +138,11 @@ func TestTrainingOfACallFromKeras(t *testing.T) {
 	require.NotContains(t, string(written), "training_holds")
 }
 
-// Fine-tuning: the base is trained, but its batch normalization keeps the statistics that it came with.
+// Fine-tuning: the base is trained, but its batch normalization keeps its original statistics.
 func ExampleModel_fineTuning() {
 	base, err := keras.NewSequential([]layers.Layer{&layers.Conv2D{Filters: 4, KernelSize: []int{3}}, &layers.BatchNormalization{}}, keras.InputShape(8, 8, 3), keras.Name("base"))
 	check(err)
-	base.SetTrainable(false) // first the new head alone, later SetTrainable(true) and Compile again
+	base.SetTrainable(false) // first only the new head, later SetTrainable(true) and Compile again
 	in := keras.Input(keras.Shape(8, 8, 3))
 	x := layers.ApplyWith(base, layers.Keywords{"training": false}, in)
 	x = layers.Apply(&layers.GlobalAveragePooling2D{}, x)

@@ -40,10 +40,10 @@ func (a *atBatch) OnTrainBatchEnd(int, *callbacks.Logs) error {
 	return nil
 }
 
-// noNewGoroutines checks at the end of the test that as many goroutines run as at its beginning.
+// noNewGoroutines checks at the end of the test that the number of goroutines is that of its beginning.
 func noNewGoroutines(t *testing.T) {
 	t.Helper()
-	require.NoError(t, predict(classifier(t), data.Arrays(grid(600, 4), nil))) // starts what runs as long as the process
+	require.NoError(t, predict(classifier(t), data.Arrays(grid(600, 4), nil))) // starts goroutines that run as long as the process
 	time.Sleep(time.Millisecond)
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
@@ -98,8 +98,8 @@ func checkReplicas(t *testing.T, m *keras.Model) {
 	}
 }
 
-// A run that is cancelled in the middle of an epoch ends after the step, keeps its weights and history, and another
-// goes on.
+// A run that is cancelled in the middle of an epoch ends after the step and keeps its weights and history, and another
+// run continues.
 func TestCancelInEpoch(t *testing.T) {
 	x, y := grid(64, 4), cycle(64, 3)
 	for _, replicas := range []int{1, 2} {
@@ -116,7 +116,7 @@ func TestCancelInEpoch(t *testing.T) {
 			require.Len(t, history.Logs["loss"], 2)
 			require.Same(t, history, m.History())
 
-			// Going on gives what an unbroken run gives.
+			// Continuing gives the result of an uninterrupted run.
 			_, err = m.Fit(context.Background(), data.Arrays(x[40:], y[40:]), keras.BatchSize(8), keras.Shuffle(false))
 			require.NoError(t, err)
 			whole := momentumClassifier(t, replicas)
@@ -134,7 +134,7 @@ func TestCancelCauses(t *testing.T) {
 		return m.Fit(ctx, data.Arrays(x, y), append(options, keras.Epochs(1_000_000), keras.BatchSize(8))...)
 	}
 	boom := errors.New("the lights went out")
-	for range 20 { // the loader and the loop see the end of the context at different places
+	for range 20 { // the loader and the loop notice the end of the context at different points
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Duration(rand.Int64N(int64(2*time.Millisecond))), func() { cancel(boom) })
 		_, err := fitUntil(ctx)
@@ -164,7 +164,7 @@ func TestCancelCauses(t *testing.T) {
 	require.Equal(t, before, weightsOf(t, m))
 }
 
-// stalling gives some batches and then nothing until its context ends.
+// stalling yields some batches and then nothing until its context ends.
 type stalling struct {
 	batch data.Batch
 	n     int
@@ -182,7 +182,7 @@ func (s stalling) Batches(ctx context.Context, _ int) iter.Seq2[data.Batch, erro
 	}
 }
 
-// Data that never come do not keep a run from ending, in training, validation, evaluation and prediction.
+// A run can be cancelled even if data never arrive: in training, validation, evaluation and prediction.
 func TestCancelWaitingForData(t *testing.T) {
 	noNewGoroutines(t)
 	all := data.Arrays(grid(8, 4), cycle(8, 3))
@@ -212,8 +212,7 @@ func TestCancelWaitingForData(t *testing.T) {
 	}
 }
 
-// Runs that are cancelled at any moment leave equal, finite weights on all replicas, no goroutine, and a model that can
-// be used.
+// Runs cancelled at any moment leave equal, finite weights on all replicas, no goroutines, and a usable model.
 func TestCancelAnywhere(t *testing.T) {
 	noNewGoroutines(t)
 	x, y := grid(64, 4), cycle(64, 3)
@@ -240,7 +239,7 @@ func TestCancelAnywhere(t *testing.T) {
 	}
 }
 
-// A model trains in one goroutine at a time: others are told.
+// A model trains in one goroutine at a time: others get an error.
 func TestTrainingAlone(t *testing.T) {
 	m := momentumClassifier(t, 1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -278,7 +277,8 @@ func TestEvaluateInsideFit(t *testing.T) {
 	require.ErrorContains(t, inside, "around the callback that calls this")
 }
 
-// Predict from many goroutines gives each its own results, also as the very first calls, and for batches of many sizes.
+// Predict from many goroutines returns each its own results, even in the very first calls, and for batches of many
+// sizes.
 func TestPredictConcurrently(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestPredictConcurrently(t *testing.T) {
 	}
 }
 
-// Predict during Fit sees the weights between two steps: two branches that begin and train alike never differ.
+// Predict during Fit sees the weights between two steps: two branches that start equal and train alike never differ.
 func TestPredictDuringFit(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		devices := []string{"cpu:0", "cpu:1"}[:replicas]

@@ -67,7 +67,8 @@ func TestCheckNumerics(t *testing.T) {
 	}
 }
 
-// TestCheckNumericsOfWeights: the gradient of a weight can overflow where all others are finite, in a custom step too.
+// TestCheckNumericsOfWeights: the gradient of a weight can overflow although all other numbers are finite, in a custom
+// step too.
 func TestCheckNumericsOfWeights(t *testing.T) {
 	own := func(s *keras.Step) keras.StepLogs {
 		loss := s.ComputeLoss(s.Model().Call(s.Training(), s.X...))
@@ -113,7 +114,7 @@ func TestCheckNumericsOfOneStep(t *testing.T) {
 	}
 }
 
-// TestCheckNumericsScaled: a scale that makes gradients overflow is lowered, as without a look, and is no error.
+// TestCheckNumericsScaled: a loss scale at which gradients overflow is lowered, as without checks, and is not an error.
 func TestCheckNumericsScaled(t *testing.T) {
 	scaled := &optimizers.LossScaleOptimizer{Inner: &optimizers.SGD{}, InitialScale: 1e38}
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 2, DType: "mixed_float16"}, &layers.Dense{Units: 1, DType: "mixed_float16"})
@@ -124,8 +125,8 @@ func TestCheckNumericsScaled(t *testing.T) {
 	require.Equal(t, before, weightBytes(t, m), "the optimizer skips the step")
 }
 
-// TestCheckNumericsChangesNothing: where all numbers are finite, training gives what it gives without looking, and
-// Evaluate looks too.
+// TestCheckNumericsChangesNothing: if all numbers are finite, training gives the same results as without checks.
+// Evaluate checks too.
 func TestCheckNumericsChangesNothing(t *testing.T) {
 	x := [][]float32{{1, 2}, {3, 4}, {5, 6}, {7, 8}}
 	y := [][]float32{{1}, {2}, {3}, {5}}

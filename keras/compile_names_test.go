@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// TestCompileKnowsOutputs: what is given for an output that a Functional model does not have is an error of Compile,
-// with the names that there are, and all that Keras takes is taken.
+// TestCompileKnowsOutputs: a value for an output that a Functional model does not have is an error of Compile, which
+// lists the existing names. Everything that Keras accepts is accepted.
 func TestCompileKnowsOutputs(t *testing.T) {
 	in := keras.Input(keras.Shape(2))
 	price := layers.Apply(&layers.Dense{Units: 1, Name: "price"}, in)

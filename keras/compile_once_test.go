@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// counting is the CPU under another name, which counts.
+// counting is the CPU under another name; it counts calls.
 type counting struct {
 	cpu.Backend
 	compiled, sessions, connected atomic.Int64
@@ -70,7 +70,7 @@ func (e countedExecutable) NewSession(o kernels.SessionOptions) (kernels.Session
 	return e.Executable.NewSession(o)
 }
 
-// since returns how often the backend has compiled, opened sessions and connected replicas since the call before.
+// since returns how often the backend has compiled, opened sessions and connected replicas since the previous call.
 func (c *counting) since() [3]int64 {
 	return [3]int64{c.compiled.Swap(0), c.sessions.Swap(0), c.connected.Swap(0)}
 }

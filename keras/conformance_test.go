@@ -159,8 +159,8 @@ func conformanceModel(t *testing.T, c *vectors.Case) *keras.Model {
 		state = append(state, a)
 	}
 	require.NoError(t, m.SetWeights(weights))
-	// Keras forgets on loading that a mixed_float16 model scales its loss, and trains without; so there is no state to
-	// compare.
+	// Keras forgets when loading that a mixed_float16 model scales its loss, and trains without scaling, so there is no
+	// state to compare.
 	if state != nil && !strings.HasPrefix(c.Name, "dtype_fit/mixed_float16") {
 		require.NoError(t, m.SetOptimizerArrays(state))
 	}

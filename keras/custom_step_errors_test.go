@@ -130,8 +130,8 @@ func TestStepErrors(t *testing.T) {
 	require.ErrorContains(t, err, "Minimize: a TestStep only measures")
 }
 
-// TestMinimizeTwice: a loss that was computed before an update has the gradients that it had, as those of TensorFlow's
-// tape, so that a second update with it is as large as the first.
+// TestMinimizeTwice: a loss that was computed before an update keeps its gradients, as with TensorFlow's tape, so a
+// second update with it is as large as the first.
 func TestMinimizeTwice(t *testing.T) {
 	x := data.Arrays(grid(6, 3), nil)
 	after := func(rate float64, times int) []float32 {

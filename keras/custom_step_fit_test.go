@@ -20,8 +20,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Every strategy trains every step as one replica does on the joined batch, also where the last batch leaves replicas
-// with nothing.
+// Every strategy trains every step like one replica with the whole batch, even if the last batch leaves replicas empty.
 func TestStepsOnReplicas(t *testing.T) {
 	f := loadSteps(t)
 	central, err := distribute.NewCentralStorageStrategy("cpu:0", "cpu:1")
@@ -35,7 +34,7 @@ func TestStepsOnReplicas(t *testing.T) {
 		require.NoError(t, err)
 		for what, s := range map[string]distribute.Strategy{"2": mirrored(t, "cpu:0", "cpu:1"), "3": mirrored(t, "cpu:0", "cpu:1", "cpu:2"), "central": central} {
 			if name == "own" && what == "central" {
-				continue // it clips sums of gradients, which one copy of each weight cannot do without
+				continue // it clips sums of gradients, which needs one copy of each weight
 			}
 			t.Run(name+"/"+what, func(t *testing.T) {
 				m, _ := stepModel(t, c, distribute.Scope(s))
@@ -57,14 +56,14 @@ func TestStepsOnReplicas(t *testing.T) {
 	}
 }
 
-// plain is the step of Keras itself, written out.
+// plain is Keras's own step, written out.
 func plain(s *keras.Step) keras.StepLogs {
 	yPred := s.Model().Call(s.Training(), s.X...)
 	s.Minimize(s.Optimizer(), s.ComputeLoss(yPred), s.Model().TrainableVariables())
 	return s.ComputeMetrics(yPred)
 }
 
-// A step that does what Fit does by itself gives the same bits: with dropout, class weights, validation, and through
+// A step that does the same as Fit's own gives the same bits: with dropout, class weights, validation, and through
 // TrainOnBatch and Evaluate.
 func TestPlainStep(t *testing.T) {
 	run := func(custom bool, policy string) ([]float64, map[string]float64, map[string]float64, any) {
@@ -107,7 +106,7 @@ func TestPlainStep(t *testing.T) {
 	}
 }
 
-// A model file keeps weights and the compiled optimizer, and not the step, which Compile gives again.
+// A model file stores the weights and the compiled optimizer, but not the step, which Compile sets again.
 func TestStepModelFile(t *testing.T) {
 	f := loadSteps(t)
 	c := f.find(t, "own")
@@ -121,7 +120,7 @@ func TestStepModelFile(t *testing.T) {
 	h1, _ := f.train(t, c, m)
 	h2, _ := f.train(t, c, again)
 	for name, want := range h1.Logs {
-		near(t, name, want, h2.Logs[name], 1e-6) // losses of the model that was read are float32
+		near(t, name, want, h2.Logs[name], 1e-6) // losses of the loaded model are float32
 	}
 }
 
@@ -143,7 +142,7 @@ func TestStepTargets(t *testing.T) {
 	require.ErrorContains(t, err, "ClassWeight needs data with one array of targets, the labels; received 2")
 }
 
-// noisy is a GAN without Call whose noise is drawn in the step, and whose layers are built by the step.
+// noisy is a GAN without Call. Its step draws the noise and builds the layers.
 type noisy struct {
 	Discriminator, Generator *keras.Model
 	Optimizers               []optimizers.Optimizer
@@ -181,8 +180,8 @@ func newNoisy(t testing.TB, options ...keras.Option) (*noisy, *keras.Model) {
 	return n, m
 }
 
-// A run that a backup continues ends with the same bits as one without a break: weights and the state of both
-// optimizers, random numbers too.
+// A run that continues from a backup ends with the same bits as an uninterrupted one: weights, the state of both
+// optimizers, and random numbers.
 func TestStepBackup(t *testing.T) {
 	ds := data.Arrays(grid(20, 5), nil)
 	fit := func(m *keras.Model, epochs int, list ...callbacks.Callback) *keras.History {
@@ -225,7 +224,7 @@ func TestStepBackup(t *testing.T) {
 	require.ErrorContains(t, second.SetLearningRate(1), "TrainStep uses 2 optimizers")
 }
 
-// Weights files keep all optimizers; a model that has trained once takes their state over.
+// Weights files store all optimizers; a model that has trained once takes over their state.
 func TestStepWeightsFile(t *testing.T) {
 	f := loadSteps(t)
 	c := f.find(t, "gan")
@@ -246,7 +245,7 @@ func TestStepWeightsFile(t *testing.T) {
 	got, err := again.OptimizerArrays()
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	// Optimizers in no field have places too.
+	// Optimizers that are in no field are stored too.
 	_, nested := newNoisy(t)
 	_, err = nested.TrainOnBatch(t.Context(), data.Arrays(grid(4, 5), nil))
 	require.NoError(t, err)
@@ -258,7 +257,7 @@ func TestStepWeightsFile(t *testing.T) {
 		found = found || match.Tensor == "optimizer_2/vars/9"
 	}
 	require.True(t, found, "%v", report.Matched)
-	// They go on alike.
+	// Both continue alike.
 	h1, _ := f.train(t, c, m)
 	h2, _ := f.train(t, c, again)
 	require.Equal(t, h1.Logs, h2.Logs)

@@ -91,7 +91,7 @@ func (l *sampling) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Add(mean, ops.Multiply(ops.Exp(ops.MultiplyScalar(logVar, 0.5)), eps))}
 }
 
-// vae has a loss that a layer adds, regularization, a metric and a test step.
+// vae has a loss added by a layer, regularization, a metric and a test step.
 type vae struct {
 	Encoder      *keras.Model
 	Mean, LogVar *layers.Dense
@@ -137,7 +137,7 @@ func (v *vae) TestStep(s *keras.Step) keras.StepLogs {
 	return logs
 }
 
-// clipped is the step that Keras has by itself, but for the clipping of gradients.
+// clipped is Keras's own step, with clipped gradients.
 func clipped(s *keras.Step) keras.StepLogs {
 	yPred := s.Model().Call(s.Training(), s.X...)
 	loss := s.ComputeLoss(yPred)

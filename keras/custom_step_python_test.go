@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// TestKerasTrainsGANOn hands a GAN with the state of both optimizers and of its metrics to real Keras, which trains it
-// on with the same numbers, and takes it back. GOKERAS_PYTHON names the Python.
+// TestKerasTrainsGANOn passes a GAN with the state of both optimizers and of its metrics to real Keras, which continues
+// training with the same numbers, and takes it back. GOKERAS_PYTHON names the Python.
 func TestKerasTrainsGANOn(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestStepReadsAnotherModel: Q-learning with a target network that is no part of the model, which the step reads and
-// moves towards the model. The numbers are worked out by hand.
+// TestStepReadsAnotherModel: Q-learning with a target network that is not part of the model; the step reads it and
+// moves it towards the model. The numbers are computed by hand.
 func TestStepReadsAnotherModel(t *testing.T) {
 	one := func(weight float64) *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1, NoBias: true, KernelInitializer: initializers.Constant{Value: weight}}}, keras.InputShape(1))
@@ -43,7 +43,7 @@ func TestStepReadsAnotherModel(t *testing.T) {
 			require.InDelta(t, w, p.Element(0), 1e-5)
 		}
 	}
-	// A target network that has not been built would have no weights that anybody could save.
+	// A target network that has not been built would have weights that nobody could save.
 	loose, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}})
 	require.NoError(t, err)
 	target = loose
@@ -56,8 +56,8 @@ func TestStepReadsAnotherModel(t *testing.T) {
 	require.ErrorContains(t, err, "neither the model's")
 }
 
-// TestStepSeesThatAnotherModelChanges: the program of a step is made again where layers of a model that is no part of
-// its own get other weights.
+// TestStepSeesThatAnotherModelChanges: the program of a step is made again when layers of a separate model get other
+// weights.
 func TestStepSeesThatAnotherModelChanges(t *testing.T) {
 	one := func() *keras.Model {
 		return sequential(t, []keras.Option{keras.InputShape(1)}, &layers.Dense{Units: 1, NoBias: true, KernelInitializer: initializers.Constant{Value: 2}})

@@ -147,9 +147,9 @@ func (f *stepFile) train(t testing.TB, c *stepCase, m *keras.Model) (*keras.Hist
 	return history, scores
 }
 
-// A GAN with two optimizers, one with several critic steps and a penalty on a gradient, a variational autoencoder with
-// AddLoss and a test step, and the step of the guide with ComputeLoss have the numbers of Keras: logs, weights, and the
-// state of all optimizers.
+// These have the numbers of Keras for logs, weights, and the state of all optimizers: a GAN with two optimizers, one
+// with several critic steps and a penalty on a gradient, a variational autoencoder with AddLoss and a test step, and
+// the step of the guide with ComputeLoss.
 func TestStepsOfKeras(t *testing.T) {
 	f := loadSteps(t)
 	for i := range f.Cases {

@@ -30,14 +30,13 @@ func (m *semiSupervised) TrainStep(s *keras.Step) keras.StepLogs {
 
 func (m *semiSupervised) TestStep(s *keras.Step) keras.StepLogs {
 	x := s.X[len(s.X)-1]
-	if len(s.X) != 1 { // it must not see the batches of the training
+	if len(s.X) != 1 { // it must not see training batches
 		ops.Failf(s.Graph(), "the test step received %d inputs", len(s.X))
 	}
 	return keras.StepLogs{"off": s.Mean(ops.Abs(ops.Subtract(layers.Invoke(m.Layer, s.Inference(), x), s.Y[0])))}
 }
 
-// A test step of the user's may be given other arrays than the training step, in Fit and in Evaluate, before and after
-// each other.
+// A user's test step may receive other arrays than the training step, in Fit and in Evaluate, in any order.
 func TestValidationOfOtherArrays(t *testing.T) {
 	ctx := context.Background()
 	x, y := [][]float32{{1}, {2}, {3}, {4}}, [][]float32{{0}, {0}, {0}, {0}}
@@ -72,7 +71,7 @@ func TestValidationOfOtherArrays(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"loss", "val_off"}, h.Names())
 
-	// A dataset says with its first batch what it has.
+	// The first batch of a dataset shows which arrays it has.
 	set := data.FromTensorSlices(x, y).Batch(2, false)
 	h, err = model().Fit(ctx, train, keras.ValidationData(set))
 	require.NoError(t, err)

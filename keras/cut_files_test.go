@@ -18,8 +18,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Files of every form that end early, or in which a byte has changed, are errors that change nothing. Files of zip
-// archives, which have checksums, give what was written where the byte is none of theirs.
+// Files of every format that end early, or in which a byte has changed, are errors that change nothing. Zip archives,
+// which have checksums, give the written values if no checksum covers the byte.
 func TestCutFilesChangeNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27118000, 2))
 	build := func(target float32) *keras.Model {

@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// defaultDistillation trains a student by structs without values, and by what Keras's constructor has for defaults.
+// defaultDistillation trains a student with structs without values, and with the defaults of Keras's constructor.
 func defaultDistillation(t *testing.T, class string, whole map[string]any) {
 	run := func(d distillation.Distiller) (numbers []string, name string) {
 		d.Teacher, d.Student = oneDense(t, "teacher"), oneDense(t, "student")
@@ -75,8 +75,7 @@ func predicted(t *testing.T, m *keras.Model, x data.Array) []float32 {
 	return y[0].Elements().([]float32)
 }
 
-// defaultQuantizer quantizes a model by a configuration without values, and by what Keras's constructor has for
-// defaults.
+// defaultQuantizer quantizes a model with a configuration without values, and with the defaults of Keras's constructor.
 func defaultQuantizer(t *testing.T, c vectors.Case) {
 	var whole map[string]any
 	require.NoError(t, json.Unmarshal(c.Config, &whole))

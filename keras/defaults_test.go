@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// defaultCase is a constructor of Keras, called with what it must be given.
+// defaultCase is a constructor of Keras, called with its required arguments.
 type defaultCase struct {
 	Kind     string         `json:"kind"`
 	Required map[string]any `json:"required"`
@@ -27,9 +27,9 @@ type defaultCase struct {
 	DType    string         `json:"dtype"`
 }
 
-// TestDefaults: what is given nothing but what it must be given is and does what Keras's default constructor makes: its
-// configuration is the one that Keras writes out in full, and in training and inference it computes the same bits as
-// what is made of that.
+// TestDefaults: a value with only its required fields is what Keras's constructor makes from the same arguments. Its
+// configuration is the one that Keras writes out in full, and in training and inference it computes the same bits as a
+// value made from that configuration.
 func TestDefaults(t *testing.T) {
 	seen := 0
 	for _, c := range vectors.Load(t, "defaults").Cases {
@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 			if name, ok := whole["name"]; ok {
 				bare["name"] = name
 			}
-			if seed := whole["seed"]; seed != nil { // drawn where the layer was created
+			if seed := whole["seed"]; seed != nil { // drawn when the layer was created
 				bare["seed"] = seed
 			}
 			if other, ok := otherInputs[c.Class]; ok {
@@ -71,13 +71,13 @@ func TestDefaults(t *testing.T) {
 	require.Greater(t, seen, 200)
 }
 
-// notHere are classes that Keras has and this library lacks or makes in another way.
+// notHere are Keras classes that this library lacks or creates in another way.
 var notHere = map[string]string{
 	"STFT": "it makes no kernels of Dense; layers/initializers compares it",
 	"CTC":  "its labels are sequences; its configuration is a name and a reduction",
 }
 
-// otherInputs are shapes and types for layers that Keras lets take less than they are meant for.
+// otherInputs are shapes and types for layers that Keras lets accept less than they are meant for.
 var otherInputs = map[string]defaultCase{
 	"AdaptiveAveragePooling2D": {Shapes: [][]int{{8, 8, 3}}}, "AdaptiveAveragePooling3D": {Shapes: [][]int{{6, 6, 6, 2}}}, "AdaptiveMaxPooling2D": {Shapes: [][]int{{8, 8, 3}}},
 	"AdaptiveMaxPooling3D": {Shapes: [][]int{{6, 6, 6, 2}}}, "Attention": {Shapes: [][]int{{6, 4}, {6, 4}}}, "AdditiveAttention": {Shapes: [][]int{{6, 4}, {6, 4}}},
@@ -172,7 +172,7 @@ func layerRun(t *testing.T, class string, d defaultCase, config map[string]any) 
 	return numbers
 }
 
-// spread fills an array with numbers from -1 to 2, or whole ones from 0 to 3, that do not repeat soon.
+// spread fills an array with numbers from -1 to 2, or with integers from 0 to 3, that do not repeat soon.
 func spread(shape []int, salt int, dtype ir.DType) data.Array {
 	n := 1
 	for _, d := range shape {
@@ -192,8 +192,8 @@ func spread(shape []int, salt int, dtype ir.DType) data.Array {
 	return data.Must(data.ArrayOf(values, shape...))
 }
 
-// defaultRun returns what three steps of a model give that is compiled with a thing, or has it as the initializer,
-// regularizer or constraint of its layer.
+// defaultRun returns the results of three steps of a model that is compiled with a value, or uses it as the
+// initializer, regularizer or constraint of its layer.
 func defaultRun(t *testing.T, kind, class string, config map[string]any) []string {
 	m, err := keras.ModelFromJSON(compiledWith(t, kind, class, config))
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func defaultRun(t *testing.T, kind, class string, config map[string]any) []strin
 	return out
 }
 
-// compiledWith is the document of a model that is compiled with a thing, or has it as the initializer, regularizer or
+// compiledWith is the document of a model that is compiled with a value, or uses it as the initializer, regularizer or
 // constraint of its layer.
 func compiledWith(t *testing.T, kind, class string, config map[string]any) []byte {
 	compile := map[string]any{"optimizer": "sgd", "loss": "mse"}
@@ -252,7 +252,7 @@ func compiledWith(t *testing.T, kind, class string, config map[string]any) []byt
 	return text
 }
 
-// labelsFor are classes for what takes them, and the labels as they are for the rest.
+// labelsFor returns class labels if class needs them, otherwise the labels unchanged.
 func labelsFor(class string, y data.Array) any {
 	switch class {
 	case "SparseCategoricalCrossentropy", "SparseCategoricalAccuracy", "SparseTopKCategoricalAccuracy", "CategoricalGeneralizedCrossEntropy", "Circle":
@@ -265,8 +265,8 @@ func labelsFor(class string, y data.Array) any {
 	return y
 }
 
-// defaultTags compares what a callback or a quantizer has for a default, by the tags of its fields, with the defaults
-// of Keras's constructor.
+// defaultTags compares the defaults of a callback or a quantizer, by the tags of its fields, with the defaults of
+// Keras's constructor.
 func defaultTags(t *testing.T, c vectors.Case, made any) {
 	require.NotNil(t, made)
 	encoded, err := config.EncodeObject(made)
@@ -289,10 +289,10 @@ func defaultTags(t *testing.T, c vectors.Case, made any) {
 	}
 }
 
-// otherKeys are arguments of Keras's constructors that are no fields with tags here.
+// otherKeys are arguments of Keras's constructors that are not fields with tags here.
 var otherKeys = map[string][]string{
 	"LambdaCallback":  {"on_epoch_begin", "on_epoch_end", "on_train_begin", "on_train_end", "on_train_batch_begin", "on_train_batch_end"}, // functions, nil by themselves
-	"AbsMaxQuantizer": {"axis"},                                                                                                           // None: the caller says along which
+	"AbsMaxQuantizer": {"axis"},                                                                                                           // None: the caller says along which axis
 }
 
 var callbacksByName = map[string]any{

@@ -88,7 +88,7 @@ func TestDynamicRowsOnServersArePlain(t *testing.T) {
 }
 
 // TestDynamicRowsSurviveServers: a server that is killed while rows are trained comes back with them, and the run ends
-// with the bits of an unbroken one.
+// with the bits of an uninterrupted one.
 func TestDynamicRowsSurviveServers(t *testing.T) {
 	adam := func() optimizers.Optimizer { return &optimizers.Adam{LearningRate: 0.02} }
 	synchronous := func(o *parameterserver.Options) { o.Consistency.Synchronous = true }
@@ -162,7 +162,7 @@ func TestDynamicRowsSurviveServers(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// killer asks for the end of a server in the middle of some epochs, when both copies of everything are there.
+// killer requests the end of a server in the middle of some epochs, when both copies of everything exist.
 type killer struct {
 	callbacks.Base
 	complete func() // waits
@@ -185,8 +185,8 @@ func (k *killer) OnTrainBatchBegin(batch int) error {
 	return nil
 }
 
-// TestDynamicRowsOnTwoServers: with Options.Replicas 2 rows that grow lie on two servers. One after the other is
-// killed, and the run ends with the bits of an unbroken one, of one copy.
+// TestDynamicRowsOnTwoServers: with Options.Replicas 2, growing rows are on two servers. Both are killed, one after the
+// other, and the run ends with the bits of an uninterrupted run with one copy.
 func TestDynamicRowsOnTwoServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several seconds; run without -short")
@@ -247,7 +247,7 @@ func TestDynamicRowsOnTwoServers(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestTextKeysOnServers: strings are keys there too, and a model goes on elsewhere with what it has learnt.
+// TestTextKeysOnServers: strings are keys on servers too, and a model continues elsewhere with what it has learned.
 func TestTextKeysOnServers(t *testing.T) {
 	x, y := [][]string{{"berlin"}, {"paris"}, {"rome"}, {"berlin"}}, [][]float32{{1}, {0}, {1}, {1}}
 	path := filepath.Join(t.TempDir(), "m.keras")

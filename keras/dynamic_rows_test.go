@@ -22,7 +22,7 @@ import (
 
 const rowKeys = 12
 
-// rowModel is a model with an embedding of keys, dynamic or plain, and weights beside it.
+// rowModel is a model with an embedding of keys, dynamic or plain, and other weights.
 func rowModel(t testing.TB, e *layers.Embedding, input *layers.KerasTensor, options ...keras.Option) *keras.Model {
 	t.Helper()
 	h := layers.Apply(&layers.GlobalAveragePooling1D{}, layers.Apply(e, input))
@@ -125,8 +125,8 @@ func dynamic0(t testing.TB) *layers.Embedding {
 	return e
 }
 
-// TestTextKeys: strings are keys, padding is masked, one table serves two inputs, and what was not trained has its
-// first value.
+// TestTextKeysAreTrained: strings are keys, padding is masked, one table serves two inputs, and untrained rows keep
+// their initial values.
 func TestTextKeysAreTrained(t *testing.T) {
 	x := [][]string{{"berlin", "paris"}, {"paris", ""}, {"rome", "berlin"}, {"oslo", ""}}
 	other := [][]string{{"rome"}, {"berlin"}, {"berlin"}, {"paris"}}
@@ -166,7 +166,7 @@ func TestTextKeysAreTrained(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, before, after)
 
-	// Files keep rows, the optimizer's state and the first values of keys that come later.
+	// Files store rows, the optimizer's state and the initial values of keys that come later.
 	unknown := data.Arrays([]any{[][]string{{"quito", "lima"}}, [][]string{{"rome"}}}, nil)
 	want, err := m.PredictRows(t.Context(), unknown)
 	require.NoError(t, err)
@@ -197,7 +197,7 @@ func TestTextKeysAreTrained(t *testing.T) {
 	require.ErrorContains(t, m.SaveWeights(filepath.Join(t.TempDir(), "m.npz")), "dynamic embedding")
 }
 
-// TestPlainTable: a dynamic embedding and what it exports as a plain one predict alike.
+// TestPlainTableIsTheDynamicOne: a dynamic embedding and the plain one that it exports predict alike.
 func TestPlainTableIsTheDynamicOne(t *testing.T) {
 	x, y := rowData(32)
 	for _, mask := range []bool{false, true} {
@@ -224,7 +224,7 @@ func TestPlainTableIsTheDynamicOne(t *testing.T) {
 	}
 }
 
-// TestDynamicSteps: TrainOnBatch, custom steps and Evaluate with dynamic rows.
+// TestDynamicRowsInOwnSteps: TrainOnBatch, custom steps and Evaluate with dynamic rows.
 func TestDynamicRowsInOwnSteps(t *testing.T) {
 	x, y := rowData(16)
 	var all [][]parameters.Row
@@ -294,7 +294,7 @@ func layerNamed(m *keras.Model, name string) layers.Layer {
 	return nil
 }
 
-// TestEqualKeysMakeEqualRows: rows follow from the seed of the model and the key, whatever came before.
+// TestEqualKeysMakeEqualRows: rows depend on the seed of the model and the key, whatever came before.
 func TestEqualKeysMakeEqualRows(t *testing.T) {
 	row := func(seed uint64, initializer any) []float32 {
 		e := &layers.Embedding{Name: "e", OutputDim: 4, Dynamic: true, EmbeddingsInitializer: initializer}

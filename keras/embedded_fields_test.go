@@ -35,7 +35,7 @@ func (m *embedsNetwork) TrainStep(s *keras.Step) keras.StepLogs {
 	return keras.StepLogs{"loss": loss}
 }
 
-// Fields of embedded structs are fields, as in encoding/json, also where the type that is embedded is not exported.
+// Fields of embedded structs are fields, as in encoding/json, even if the embedded type is not exported.
 func TestLayersOfEmbeddedTypes(t *testing.T) {
 	parts := func() *twoNamedParts {
 		return &twoNamedParts{twoParts{Attention1: &layers.Dense{Units: 3}, Rest: &layers.Dense{Units: 3}}}

@@ -18,8 +18,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Axes of length 0 within an example, as in Keras with torch and JAX: sums are 0, means NaN, and what keeps the axis
-// has no elements.
+// Axes of length 0 within an example, as in Keras with torch and JAX: sums are 0, means are NaN, and results that keep
+// the axis have no elements.
 func TestEmptyAxes(t *testing.T) {
 	lambda := func(f func(x *ops.Tensor) *ops.Tensor) func(x *layers.KerasTensor) *layers.KerasTensor {
 		return func(x *layers.KerasTensor) *layers.KerasTensor { return layers.Apply(&layers.Lambda{Function: f}, x) }
@@ -102,8 +102,8 @@ func TestEmptyAxes(t *testing.T) {
 	}
 }
 
-// Windows that do not fit into an axis without elements are refused, as by Keras; recurrent layers give the state they
-// begin with.
+// Windows that do not fit into an axis without elements are refused, as in Keras; recurrent layers return their initial
+// state.
 func TestWindowsOverEmptyAxes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in    []int

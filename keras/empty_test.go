@@ -22,8 +22,8 @@ func emptyArray(t *testing.T, dt ir.DType, shape ...int) data.Array {
 	return kernels.NewArray(ir.Type{DType: dt, Shape: shape})
 }
 
-// No examples have no predictions: an array of the right shape, without rows, as from predict_on_batch of Keras. What
-// trains or evaluates needs examples.
+// Predictions for no examples are an array of the right shape without rows, as from predict_on_batch of Keras. Training
+// and evaluation need examples.
 func TestNoExamples(t *testing.T) {
 	networks := map[string]struct {
 		in     []int

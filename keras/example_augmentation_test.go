@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Layers that augment images stand in front of the model, as a model of their own: they change what it is trained on,
-// on the device that it is trained on, and nothing that it predicts.
+// Layers that augment images precede the model, as a model of their own: they change what it is trained on, on the
+// device that trains it, but not its predictions.
 func ExampleNewSequential_augmentation() {
 	augment, err := keras.NewSequential([]layers.Layer{&layers.RandomFlip{Mode: "horizontal"}, &layers.RandomBrightness{Factor: []float64{0.5}}})
 	if err != nil {

@@ -75,7 +75,7 @@ func (l *Weighted) LossName() string { return "weighted" }
 
 func init() { losses.Register[Weighted]() }
 
-// A custom layer that survives Save.
+// A custom layer that can be saved.
 func ExampleModel_Save_customLayer() {
 	model, err := keras.NewSequential([]layers.Layer{&Scale{}, &Residual{Units: 3, Rate: 0.1}}, keras.InputShape(3))
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Pull) Penalty(w *ops.Tensor) *ops.Tensor {
 
 func init() { regularizers.Register[Pull]("blocks") }
 
-// A regularizer of one's own: two weights of 1 are each 0.5 away from 0.5.
+// A custom regularizer: two weights of 1 are each 0.5 away from 0.5.
 func ExampleModel_Save_regularizer() {
 	dir, remove := folder()
 	defer remove()
@@ -135,7 +135,7 @@ func ExampleModel_Save_regularizer() {
 }
 
 // TestCustomLayerPage checks that the code of the page about custom layers, and of the documentation of package layers,
-// is that of examples, which compiles and survives.
+// is that of examples, which compile and can be saved.
 func TestCustomLayerPage(t *testing.T) {
 	var source []byte
 	for _, example := range []string{"example_custom_layer_test.go", "example_files_test.go", "../metrics/example_base_test.go"} {

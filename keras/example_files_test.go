@@ -81,7 +81,7 @@ func ExampleModel_SaveShardedWeights() {
 	// model_00001.weights.h5
 }
 
-// OnChief is for what one of several workers does, such as writing the model; without workers it just does it.
+// OnChief is for what only one of several workers does, such as writing the model. Without workers it just does it.
 func ExampleModel_OnChief() {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(2))
 	check(err)
@@ -95,11 +95,11 @@ func ExampleModel_OnChief() {
 	// <nil>
 }
 
-// Autoencoder is a model of a user's type that survives Save.
+// Autoencoder is a model of a user's type that can be saved.
 type Autoencoder struct {
 	Units   int          `keras:"units"`
-	Decoder *keras.Model `keras:"decoder"` // given
-	Encoder layers.Layer `keras:"-"`       // made
+	Decoder *keras.Model `keras:"decoder"` // a setting
+	Encoder layers.Layer `keras:"-"`       // created by Assemble
 }
 
 func (a *Autoencoder) Assemble() error {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A server predicts again and again without allocating: it writes new values into the memory that its examples were
-// made of.
+// A server predicts repeatedly without allocating: it writes new values into the memory that its examples were created
+// from.
 func ExampleModel_PredictOnBatchInto() {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1, KernelInitializer: "ones"}}, keras.InputShape(2))
 	if err != nil {
@@ -36,7 +36,7 @@ func ExampleModel_PredictOnBatchInto() {
 	// [5]
 }
 
-// Images are input as they are, names of classes are numbered and read back, and results are plain Go.
+// Images are passed in as they are, class names are numbered and read back, and results are plain Go slices.
 func ExampleModel_PredictRows() {
 	light, dark := image.NewGray(image.Rect(0, 0, 2, 2)), image.NewGray(image.Rect(0, 0, 2, 2))
 	for i := range light.Pix {

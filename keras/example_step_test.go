@@ -21,7 +21,7 @@ type Forger struct {
 	DOptimizer, GOptimizer   optimizers.Optimizer
 }
 
-// Call makes numbers of noise; the model predicts by it.
+// Call generates numbers from noise; the model predicts with it.
 func (f *Forger) Call(c *layers.Context, noise *ops.Tensor) *ops.Tensor {
 	return f.Generator.Call(c, noise)
 }
@@ -37,7 +37,7 @@ func (f *Forger) TrainStep(s *keras.Step) keras.StepLogs {
 	dLoss := losses.Compute(bce, ops.Concatenate(0, forged, genuine), f.Discriminator.Call(s.Training(), both), nil)
 	s.Minimize(f.DOptimizer, dLoss, f.Discriminator.TrainableVariables())
 
-	guess := f.Discriminator.Call(s.Training(), f.Generator.Call(s.Training(), noise)) // by the discriminator as it is now
+	guess := f.Discriminator.Call(s.Training(), f.Generator.Call(s.Training(), noise)) // by the current discriminator
 	gLoss := losses.Compute(bce, genuine, guess, nil)
 	s.Minimize(f.GOptimizer, gLoss, f.Generator.TrainableVariables())
 	return keras.StepLogs{"d_loss": dLoss, "g_loss": gLoss}

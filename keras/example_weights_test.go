@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// The weights of one layer become those of a layer of another model, as with layer.set_weights(other.get_weights()).
+// The weights of one layer are copied to a layer of another model, as with layer.set_weights(other.get_weights()).
 func ExampleModel_SetLayerWeights() {
 	trained, err := keras.NewSequential([]layers.Layer{
 		&layers.Dense{Units: 2, KernelInitializer: "ones", Name: "hidden"}, &layers.Dense{Units: 5},

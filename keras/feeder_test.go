@@ -22,8 +22,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 )
 
-// reusing is a dataset of a user's whose batches all lie in the same memory, with lengths that change. It counts how
-// many were asked for, and fails, panics or ends the goroutine where it is told to.
+// reusing is a user's dataset whose batches all use the same memory, with changing lengths. It counts the requested
+// batches, and fails, panics or ends the goroutine at given batches.
 type reusing struct {
 	x       [][]float32
 	y       []int32
@@ -66,7 +66,7 @@ func (r *reusing) Batches(ctx context.Context, epoch int) iter.Seq2[data.Batch, 
 	}
 }
 
-// datasetOf makes one of the datasets that there are, with a cardinality or without.
+// datasetOf creates one of the available datasets, with a cardinality or without.
 func datasetOf(r *rand.Rand, x [][]float32, y []int32) data.Dataset {
 	p := data.FromTensorSlices(x, y)
 	switch r.IntN(8) {
@@ -89,7 +89,7 @@ func datasetOf(r *rand.Rand, x [][]float32, y []int32) data.Dataset {
 	}
 }
 
-// fedRun trains with a random dataset, goes on over the ends of epochs now and then, and stops early.
+// fedRun trains with a random dataset, sometimes continues across the ends of epochs, and stops early.
 func fedRun(t *testing.T, seed uint64, kind string) (numbers []float64, asked int) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s, err := distribute.NewMirroredStrategy([]string{kind + ":0", kind + ":1"}[:1+r.IntN(2)]...)
@@ -126,8 +126,8 @@ func fedRun(t *testing.T, seed uint64, kind string) (numbers []float64, asked in
 	return append(append(numbers, scores["loss"]), data.Values[float64](out)...), asked
 }
 
-// Datasets of every kind go ahead of time to devices with memory of their own, with the numbers of a run on the CPU,
-// and no batch beyond an epoch is asked for.
+// Datasets of every kind are sent ahead to devices with their own memory. The numbers are those of a run on the CPU,
+// and no batch beyond an epoch is requested.
 func TestFedDatasets(t *testing.T) {
 	seeds := uint64(24)
 	if testing.Short() {
@@ -143,7 +143,7 @@ func TestFedDatasets(t *testing.T) {
 	}
 }
 
-// What goes wrong in a dataset is told at the step that would have used the batch, whatever has been read ahead.
+// Errors of a dataset are reported at the step that would have used the batch, whatever was read ahead.
 func TestFedFailures(t *testing.T) {
 	x, y := asyncData(40, class)
 	fit := func(t *testing.T, ctx context.Context, ds data.Dataset, each func(step int)) (steps int, err error) {

@@ -20,9 +20,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestFewDescriptors: a service without a file descriptor left predicts over the connections that it has, for batches
-// of new sizes too, and trains; what needs a file says which limit to raise and leaves the file that was there, and all
-// goes on when the limit is raised.
+// TestFewDescriptors: a service without free file descriptors predicts over its existing connections, for new batch
+// sizes too, and trains. What needs a file reports which limit to raise and leaves the old file intact. Everything
+// works again when the limit is raised.
 func TestFewDescriptors(t *testing.T) {
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 1, KernelInitializer: "ones"})
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))

@@ -51,8 +51,8 @@ type fileCase struct {
 	} `json:"expect"`
 }
 
-// caseArchives hold the cases: those of every kind of file, random calls with constants and masks, and random graphs of
-// layers that are called several times (call_arguments.py writes these two).
+// caseArchives contain the cases: those of every kind of file, random calls with constants and masks, and random graphs
+// with layers that are called several times (call_arguments.py writes the last two).
 var caseArchives = []string{"files.zip", "call_arguments.zip", "layer_order.zip"}
 
 // fileCases lists the cases in the archives, or in the folder that GOKERAS_FILE_CASES names.

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// allocated returns how many bytes f allocates, whatever becomes of them.
+// allocated returns how many bytes f allocates, freed or not.
 func allocated(t *testing.T, f func() error) int {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -23,8 +23,8 @@ func allocated(t *testing.T, f func() error) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestFilesNeedNoMemoryOfTheModelsSize: saving copies weights piece by piece, and loading reads them to where they
-// stay, so that a model that fits into memory can be saved and served there.
+// TestFilesNeedNoMemoryOfTheModelsSize: saving copies weights piece by piece, and loading reads them in place, so a
+// model that fits into memory can be saved and served.
 func TestFilesNeedNoMemoryOfTheModelsSize(t *testing.T) {
 	const weights = 2 * 2048 * 2048 * 4 // bytes
 	ones := data.Must(data.ArrayOf(make([]float32, 2048), 1, 2048))
@@ -70,8 +70,8 @@ func TestFilesNeedNoMemoryOfTheModelsSize(t *testing.T) {
 	}
 }
 
-// TestBackupsNeedNoMemoryOfTheModelsSize: a backup, of weights and what the optimizer keeps for each, is written from
-// where these lie, and read to where they stay.
+// TestBackupsNeedNoMemoryOfTheModelsSize: a backup of weights and optimizer slots is written directly from the
+// variables, and read directly into them.
 func TestBackupsNeedNoMemoryOfTheModelsSize(t *testing.T) {
 	const one = 1024 * 1024 * 4 // bytes of a weight
 	const kept = 4 * 3 * one    // weights, and Adam's two means

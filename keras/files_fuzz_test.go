@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// FuzzReadModel loads whatever it is given: it may fail, but not panic, hang or use memory without measure.
+// FuzzReadModel loads arbitrary data: it may fail, but not panic, hang or use excessive memory.
 func FuzzReadModel(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "hostile", "*"))
 	require.NoError(f, err)
@@ -27,7 +27,7 @@ func FuzzReadModel(f *testing.F) {
 	})
 }
 
-// FuzzConfig loads an archive with whatever configuration it is given.
+// FuzzConfig loads an archive with an arbitrary configuration.
 func FuzzConfig(f *testing.F) {
 	weights := hdf5.NewWriter()
 	var h5 bytes.Buffer

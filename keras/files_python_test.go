@@ -29,7 +29,7 @@ type written struct {
 	Expected string   `json:"expected"`
 }
 
-// TestKerasOpensFiles writes every model of the cases again and has real Keras compare the two. GOKERAS_PYTHON names
+// TestKerasOpensFiles writes every model of the cases again and lets real Keras compare the two. GOKERAS_PYTHON names
 // the Python.
 func TestKerasOpensFiles(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
@@ -77,7 +77,7 @@ func (s *Subclassed) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return layers.Invoke(s.Out, c, layers.Invoke(s.D["a"], c, layers.Invoke(s.D["b"], c, x)))
 }
 
-// TestKerasOpensWeights has real Keras load weights files of every form that it knows.
+// TestKerasOpensWeights lets real Keras load weights files of every format that it supports.
 func TestKerasOpensWeights(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {

@@ -36,7 +36,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// load reads the case's model, with the weights of another file where the case says so.
+// load reads the case's model, with the weights of another file if the case says so.
 func (c *fileCase) load(t *testing.T) *keras.Model {
 	t.Helper()
 	var report keras.LoadReport

@@ -12,8 +12,9 @@ import (
 )
 
 // BenchmarkFirstStep measures the time from the start of a process to the end of its first training step: the
-// tutorial's convolutional network with its data, batches of 64, on a program built for the purpose. The fastest run
-// must stay below a bound that is generous for an idle machine; the median tells about the machine as it is.
+// tutorial's convolutional network with its data and batches of 64, in a program built for this purpose. The fastest
+// run must stay below a bound that is generous for an idle machine; the median describes the machine in its current
+// state.
 func BenchmarkFirstStep(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "firststep")
 	out, err := exec.Command("go", "build", "-o", program, "./testdata/firststep").CombinedOutput()

@@ -22,13 +22,13 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// witness is a model whose loss is the mean of its inputs, and which does not learn: its logs tell which examples it
-// saw. It records the examples of each epoch, where the batch size is 1, and the calls of the hooks.
+// witness is a model whose loss is the mean of its inputs and which does not learn, so its logs show which examples it
+// saw. With a batch size of 1 it records the examples of each epoch, and the calls of the hooks.
 type witness struct {
 	callbacks.Base
 	*keras.Model
 	epochs, validation [][]float64
-	validated          []int // epochs after which there was validation
+	validated          []int // epochs that were validated
 	hooks              []string
 	steps              []int
 	sum                float64
@@ -52,7 +52,7 @@ func (w *witness) hook(format string, args ...any) error {
 	return nil
 }
 
-// next returns the value that the running mean of n values took in last.
+// next returns the latest value in a running mean of n values.
 func (w *witness) next(logs *callbacks.Logs, n int) float64 {
 	mean, _ := logs.Get("loss")
 	x := mean*float64(n) - w.sum
@@ -89,7 +89,7 @@ func (w *witness) OnTestBatchEnd(_ int, logs *callbacks.Logs) error {
 	return nil
 }
 
-// numbered is n examples, the numbers from 0 (or from the given one).
+// numbered returns n examples, the numbers from 0 (or from the given one).
 func numbered(n int, from ...int) *data.ArraySource {
 	x, y := make([][1]float64, n), make([]float64, n)
 	for i := range x {
@@ -101,7 +101,7 @@ func numbered(n int, from ...int) *data.ArraySource {
 	return data.Arrays(x, y)
 }
 
-// see trains with batches of one example and returns what was seen.
+// see trains with batches of one example and records what the model saw.
 func (w *witness) see(t testing.TB, ds data.Dataset, options ...keras.FitOption) *keras.History {
 	t.Helper()
 	if _, ok := ds.(*data.ArraySource); ok {
@@ -242,7 +242,7 @@ func TestStepsPerEpoch(t *testing.T) {
 	require.Len(t, w.epochs[3], 4)
 }
 
-// The number of steps of a dataset that does not tell it is known after the first epoch.
+// The number of steps of a dataset that does not report it is known after the first epoch.
 func TestUnknownLength(t *testing.T) {
 	w := newWitness(t, 0)
 	w.see(t, unsized{numbered(4).Loader(1, false, 0)}, keras.Epochs(3))
@@ -291,7 +291,7 @@ func TestStop(t *testing.T) {
 	require.Len(t, w.epochs, 2, "the next run is not stopped")
 }
 
-// Hooks that fail end the run with their error; the end hooks of all callbacks are called.
+// Hooks that fail end the run with their error; the end hooks of all callbacks are still called.
 func TestCallbackErrors(t *testing.T) {
 	boom := errors.New("no space left on disk")
 	fail := func() error { return boom }
@@ -323,7 +323,7 @@ func TestCallbackErrors(t *testing.T) {
 	}
 }
 
-// Logs of a batch that are first read after the next one are an error, not other numbers.
+// Reading logs of a batch after the next batch is an error, and does not give other numbers.
 func TestLogsReadLate(t *testing.T) {
 	var kept []*callbacks.Logs
 	w := newWitness(t, 0)
@@ -401,17 +401,17 @@ func TestWeights(t *testing.T) {
 	near(want, history(data.Arrays(x, [][]float64{{0}, {1}, {2}, {2}}, data.SampleWeight([][]float64{{1}, {10}, {100}, {0}}))))
 	near(want, history(data.Arrays(x, y, data.SampleWeight([]int{1, 10, 100, 0}))))
 
-	// Class weights are sample weights by label: classes that are not named have 1.
+	// Class weights are sample weights by label: classes that are not listed have 1.
 	want = map[string][]float64{"loss": {210.0 / 4}, "mae": {5.0 / 4}, "weighted_mae": {210.0 / 111}}
 	near(want, history(data.Arrays(x, y), keras.ClassWeight(map[int]float64{1: 10, 2: 50})))
 	near(want, history(data.Arrays(x, []int{0, 1, 2, 2}), keras.ClassWeight(map[int]float64{0: 1, 1: 10, 2: 50})))
 	near(want, history(data.Arrays(x, [][]float64{{0}, {1}, {2}, {2}}), keras.ClassWeight(map[int]float64{1: 10, 2: 50, 77: 3})))
 	near(map[string][]float64{"loss": {5.0 / 4}, "mae": {5.0 / 4}, "weighted_mae": {5.0 / 4}}, history(data.Arrays(x, y), keras.ClassWeight(map[int]float64{})))
 
-	// They act on training alone.
+	// They affect only training.
 	near(map[string][]float64{"loss": {11.0 / 3}, "mae": {1}, "weighted_mae": {11.0 / 9}, "val_loss": {2}, "val_mae": {2}, "val_weighted_mae": {2}},
 		history(data.Arrays(x[:3], []float64{0, 1, 2}), keras.ClassWeight(map[int]float64{1: 5, 2: 3}), keras.ValidationData(data.Arrays(x[:1], []float64{2}))))
-	// Validation has weights of its own, a split takes those of its part.
+	// Validation data have their own weights; a split takes those of its part.
 	near(map[string][]float64{"loss": {111.0 / 3}, "mae": {1}, "weighted_mae": {210.0 / 111}, "val_loss": {0}, "val_mae": {2}, "val_weighted_mae": {0}},
 		func() map[string][]float64 {
 			h := history(data.Arrays(x, y, data.SampleWeight(w)), keras.ValidationSplit(0.25))
@@ -513,7 +513,7 @@ func TestStepsOfEvaluateAndPredict(t *testing.T) {
 	require.Equal(t, []float64{0, 1, 2, 0, 1}, got.Elements())
 }
 
-// A model whose layers add to the loss needs no other, and no targets.
+// A model whose layers add losses needs no other loss, and no targets.
 func TestAddedLossAlone(t *testing.T) {
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 1, KernelInitializer: "ones", ActivityRegularizer: "l2"})
 	compile(t, m, keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}})
@@ -524,7 +524,7 @@ func TestAddedLossAlone(t *testing.T) {
 	require.Equal(t, []string{"loss"}, h.Names())
 }
 
-// A model without anything to train is measured; with Verbose it says so.
+// A model with nothing to train is only measured; with Verbose it says so.
 func TestAllFrozen(t *testing.T) {
 	m := classifier(t, keras.InputShape(4))
 	m.SetTrainable(false)
@@ -537,7 +537,7 @@ func TestAllFrozen(t *testing.T) {
 	require.InDelta(t, h.Logs["loss"][0], h.Logs["loss"][1], 1e-6)
 	require.Contains(t, out.String(), "has no weights to train")
 
-	// Thawed and compiled again, it trains.
+	// Unfrozen and compiled again, it trains.
 	m.SetTrainable(true)
 	compile(t, m, keras.CompileConfig{Optimizer: "adam", Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}})
 	require.NoError(t, fit(m, data.Arrays(grid(9, 4), cycle(9, 3))))

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 )
 
-// A Fit of one process has neither other workers nor a recovery, so that nothing of either is called; their methods
-// need what they belong to.
+// A Fit of one process has neither other workers nor a recovery, so it must call none of their methods, which would
+// fail.
 func TestOneProcessHasNoRecovery(t *testing.T) {
 	s, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1")
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestOneProcessHasNoRecovery(t *testing.T) {
 	require.Panics(t, func() { _ = (*recoverer)(nil).boundary(context.Background()) })
 }
 
-// A model tells of the last run until the next one begins. It keeps neither its data nor what trained it.
+// A model reports on the last run until the next one begins. It keeps neither the run's data nor its trainer.
 func TestRunsFollowEachOther(t *testing.T) {
 	m, err := recoveryModel(distribute.Default())
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// foldedNetwork draws a network of what programs that predict fold, and of what they must not: convolutions of every
-// kind and products, with and without normalization, in any order, branches that meet and layers that are used twice.
+// foldedNetwork draws a network of what prediction programs fold, and of what they must not fold: convolutions of every
+// kind and products, with and without normalization, in any order, branches that merge and layers that are used twice.
 type foldedNetwork struct {
 	*rand.Rand
 	flat bool // of sequences
@@ -32,7 +32,7 @@ func (f *foldedNetwork) activation() string {
 
 func (f *foldedNetwork) kernel() []int { return []int{1 + 2*f.IntN(2)} }
 
-// product keeps the shape of images and sequences but for the channels.
+// product keeps the shape of images and sequences except for the channels.
 func (f *foldedNetwork) product(channels int) layers.Layer {
 	k, a := f.kernel(), f.activation()
 	if f.flat {
@@ -151,8 +151,8 @@ func foldedInput(t *testing.T, r *rand.Rand, shape []int) data.Array {
 	return a
 }
 
-// asEvaluated requires that an evaluation, whose program folds nothing, computes what the model predicts, which it
-// returns.
+// asEvaluated requires that an evaluation, whose program folds nothing, computes what the model predicts. It returns
+// that.
 func asEvaluated(ctx context.Context, t *testing.T, m *keras.Model, x data.Array) data.Array {
 	t.Helper()
 	p, err := m.PredictOnBatch(ctx, data.Arrays([]data.Array{x}, nil))

@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// frozenCase is a model of testdata/frozen.py: which layers are frozen is in its configuration, some are frozen or
-// thawed by their names then, and Keras's training step changes some of the weights.
+// frozenCase is a model of testdata/frozen.py. Its configuration says which layers are frozen, some are then frozen or
+// unfrozen by name, and Keras's training step changes some of the weights.
 type frozenCase struct {
 	Seed  int
 	Model json.RawMessage
@@ -30,9 +30,9 @@ type frozenCase struct {
 	Changed   []*bool // nil: rounding decides
 }
 
-// TestFrozenLikeKeras: in random models with frozen layers of all kinds (wrappers, cells, models inside models, shared
-// layers) a training step changes the weights that it changes in Keras, and the model names the same as trainable.
-// FROZEN names a file of other models, which frozen.py draws.
+// TestFrozenLikeKeras: in random models with frozen layers of all kinds (wrappers, cells, nested models, shared layers)
+// a training step changes the same weights as in Keras, and the model lists the same ones as trainable. FROZEN names a
+// file of other models, which frozen.py draws.
 func TestFrozenLikeKeras(t *testing.T) {
 	file := "testdata/frozen.json.gz"
 	if other := os.Getenv("FROZEN"); other != "" {

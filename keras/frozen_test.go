@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// What is trained holds from the first step until the model is compiled again, also for batches of sizes that come
-// later: batch normalization and regularization of a layer that was frozen in between go on.
+// What is trained is fixed from the first step until the model is compiled again, even for batch sizes that come later:
+// batch normalization and regularization of a layer that was frozen in between continue.
 func TestFrozenUntilCompiledAgain(t *testing.T) {
 	x, y := [][]float32{{1, 2}, {3, -1}, {0, 4}, {2, 2}, {-3, 1}}, [][]float32{{1}, {0}, {2}, {1}, {-1}}
 	for _, replicas := range [][]string{{"cpu:0"}, {"cpu:0", "cpu:1"}} {
@@ -49,7 +49,7 @@ func TestFrozenUntilCompiledAgain(t *testing.T) {
 	}
 }
 
-// Before the first step of training, what is frozen holds at once, also where an evaluation has been compiled already.
+// Before the first training step, freezing takes effect at once, even if an evaluation was compiled already.
 func TestFrozenBeforeTraining(t *testing.T) {
 	x, y := [][]float32{{1, 2}, {3, -1}, {0, 4}}, [][]float32{{1}, {0}, {2}}
 	run := func(evaluate, first bool) (map[string]float64, map[string]float64) {
@@ -117,7 +117,7 @@ func TestFrozenAfterLoading(t *testing.T) {
 	}
 }
 
-// A dynamic embedding that is frozen or thawed after steps were made has in its steps what it had.
+// A dynamic embedding that is frozen or unfrozen after steps were made stays in them as it was.
 func TestFrozenDynamicEmbedding(t *testing.T) {
 	for _, freeze := range []bool{true, false} {
 		x, y := rowData(16)
@@ -169,7 +169,7 @@ func TestBackupWithOtherFrozenLayers(t *testing.T) {
 	}
 }
 
-// The field Frozen of a built layer is Keras's layer.trainable: it holds for the layers inside, too, from the next
+// The field Frozen of a built layer is Keras's layer.trainable: it also applies to the layers inside, from the next
 // Compile on.
 func TestFrozenFieldOfABuiltLayer(t *testing.T) {
 	x, y := [][]float32{{1, 2}, {3, -1}}, [][]float32{{1, 0}, {0, 1}}
@@ -215,8 +215,8 @@ func TestFrozenFieldOfABuiltLayer(t *testing.T) {
 	}
 }
 
-// TestFrozenAndSavedAtOnce: a layer that is frozen after it was built, and saved before anybody asks, is frozen in the
-// file with what is inside it.
+// TestFrozenAndSavedAtOnce: a layer that is frozen after it was built, and saved before anything reads the field, is
+// frozen in the file, including the layers inside.
 func TestFrozenAndSavedAtOnce(t *testing.T) {
 	bidirectional := &layers.Bidirectional{Layer: &layers.LSTM{Units: 2}}
 	distributed := &layers.TimeDistributed{Layer: &layers.Dense{Units: 2}}

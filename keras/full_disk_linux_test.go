@@ -33,8 +33,8 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestFullDisk: whatever place the disk is full at, what is written in one go is there whole, as it was before or new,
-// the error names the file, and nothing else is left. Logs that grow end with whole records.
+// TestFullDisk: wherever the disk becomes full, a file written at once is complete, either old or new, the error names
+// the file, and nothing else is left. Growing logs end with complete records.
 func TestFullDisk(t *testing.T) {
 	const block = 4 << 10
 	x := data.Must(data.Zeros[float32](4, 48))
@@ -102,7 +102,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fill leaves so many bytes of a disk.
+// fill leaves the given number of bytes free on a disk.
 func fill(t *testing.T, disk, filler string, free int) {
 	t.Helper()
 	var s syscall.Statfs_t

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// What a file could not tell apart is refused when the model is created, not by Save after training.
+// Names that a file could not tell apart are refused when the model is created, not by Save after training.
 func TestNamesOfInputs(t *testing.T) {
 	x := keras.Input(keras.Shape(3), keras.InputName("features"))
 	named := &layers.Dense{Units: 2}

@@ -151,7 +151,7 @@ func TestSeveralOutputs(t *testing.T) {
 		run(keras.CompileConfig{Loss: []any{nil, "mae"}, Metrics: []any{[]string{"mae"}, nil}}, map[string]any{"double": y[1], "sum": y[0]}))
 }
 
-// A model that was used with some targets can be used with others afterwards.
+// A model that was used with some targets can later be used with others.
 func TestOtherTargetsLater(t *testing.T) {
 	m := twoByTwo(t)
 	compile(t, m, keras.CompileConfig{Optimizer: frozenRate(), Loss: []any{nil, "mae"}})
@@ -166,7 +166,7 @@ func TestOtherTargetsLater(t *testing.T) {
 	}
 }
 
-// A layer applied twice has one set of weights, which gets the gradients of both uses.
+// A layer applied twice has one set of weights, which receives the gradients of both uses.
 func TestSharedLayer(t *testing.T) {
 	shared := &layers.Dense{Units: 1, NoBias: true, KernelInitializer: "ones"}
 	a, b := keras.Input(keras.Shape(1)), keras.Input(keras.Shape(1))
@@ -181,7 +181,7 @@ func TestSharedLayer(t *testing.T) {
 	require.InDelta(t, 0, weightsOf(t, m)[0].Element(0), 1e-12)
 }
 
-// Models are layers: of Sequential and Functional models, several times, frozen and thawed.
+// Models are layers: of Sequential and Functional models, several times, frozen and unfrozen.
 func TestNestedModels(t *testing.T) {
 	inner := sequential(t, []keras.Option{keras.InputShape(2), keras.Name("encoder")}, &layers.Dense{Units: 3, Activation: "tanh"}, &layers.Dense{Units: 2})
 	x := data.Arrays(grid(6, 2), nil)
@@ -234,7 +234,7 @@ func TestNestedModels(t *testing.T) {
 	require.Equal(t, before[2].Data, weightsOf(t, softmax)[2].Data, "still as compiled")
 }
 
-// Part of a model's graph is a model of the same weights: its first layers, or from a tensor inside to the end.
+// A part of a model's graph is a model with the same weights: its first layers, or from an inner tensor to the end.
 func TestPartsOfGraph(t *testing.T) {
 	in := keras.Input(keras.Shape(2))
 	hidden := layers.Apply(&layers.Dense{Units: 3, Activation: "tanh"}, in)
@@ -273,7 +273,7 @@ func TestUnusedInput(t *testing.T) {
 	require.NoError(t, fit(m, data.Arrays([]any{grid(4, 2), grid(4, 3)}, ones(4))))
 }
 
-// A graph as deep as this one takes no deep stack.
+// A graph as deep as this needs no deep stack.
 func TestDeepGraph(t *testing.T) {
 	in := keras.Input(keras.Shape(2))
 	h := in
@@ -304,7 +304,7 @@ func TestDictModel(t *testing.T) {
 	require.Equal(t, map[string][]float64{"loss": {34}, "y_loss": {30}, "z_loss": {4}}, h.Logs)
 }
 
-// The same model and data on other strategies: replicas change nothing but the last bits.
+// The same model and data with other strategies: replicas change only the last bits.
 func TestSeveralOutputsOnReplicas(t *testing.T) {
 	train := func(options ...keras.Option) (map[string][]float64, []kernels.Array) {
 		m := twoByTwo(t, options...)

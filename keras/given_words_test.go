@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// getters are the functions that make a value of what a user gives, each with an object of a file that it takes.
+// getters are the functions that make a value from what a user gives, each with a file object that it accepts.
 var getters = []struct {
 	name string
 	get  func(v any) (any, error)
@@ -31,8 +31,8 @@ var getters = []struct {
 	{"quantizers", func(v any) (any, error) { return quantizers.Get(v) }, map[string]any{"class_name": "AbsMaxQuantizer", "config": map[string]any{"axis": 0}}},
 }
 
-// TestGettersSpeakOfWhatIsGiven: maps as Keras's files have them are taken, and errors about others name what was given
-// in words of the user, not by types of Go.
+// TestGettersSpeakOfWhatIsGiven: maps as in Keras's files are accepted, and errors about others describe the given
+// value in the user's words, not by Go types.
 func TestGettersSpeakOfWhatIsGiven(t *testing.T) {
 	for _, g := range getters {
 		got, err := g.get(g.good)

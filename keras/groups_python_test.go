@@ -23,7 +23,7 @@ type group struct {
 	name   string
 	shape  []int // of an example
 	stack  []layers.Layer
-	ints   int  // the inputs are integers below it, where it is not 0
+	ints   int  // if not 0: the inputs are integers below it
 	random bool // training draws numbers, so losses differ
 }
 
@@ -74,8 +74,8 @@ func groups() []group {
 	return all
 }
 
-// TestKerasTrainsGroupsOn writes models of layers of all kinds, and has real Keras open them, predict, and train them
-// further beside Go. GOKERAS_PYTHON names the Python.
+// TestKerasTrainsGroupsOn writes models with layers of all kinds, and lets real Keras open them, predict, and train
+// them further in parallel with Go. GOKERAS_PYTHON names the Python.
 func TestKerasTrainsGroupsOn(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -123,7 +123,7 @@ func TestKerasTrainsGroupsOn(t *testing.T) {
 	t.Log(string(out))
 }
 
-// handOver trains a model a little, writes it, and computes what real Keras must find.
+// handOver trains a model a little, writes it, and computes what real Keras must reproduce.
 func handOver(t *testing.T, dir, name string, m *keras.Model, x []data.Array, train bool) map[string]any {
 	t.Helper()
 	inputs := make([]any, len(x))

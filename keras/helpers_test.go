@@ -40,7 +40,7 @@ func ones(n int) []float32 {
 	return w
 }
 
-// classifier is a network of 4 features and 3 classes, compiled and not built unless options give a shape.
+// classifier is a network with 4 features and 3 classes, compiled but not built unless options give a shape.
 func classifier(t testing.TB, options ...keras.Option) *keras.Model {
 	t.Helper()
 	m, err := keras.NewSequential([]layers.Layer{

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestNestedPreprocessingOfKeras opens a model of Keras in which models begin with layers that work on the host: one
-// within another, one called twice.
+// TestNestedPreprocessingOfKeras opens a Keras model with nested models that begin with layers that run on the host:
+// one within another, one called twice.
 func TestNestedPreprocessingOfKeras(t *testing.T) {
 	var want struct {
 		Colors  []string
@@ -44,7 +44,7 @@ func TestNestedPreprocessingOfKeras(t *testing.T) {
 	require.Equal(t, got.Elements(), second.Elements())
 }
 
-// hashed creates a model from one layer that gives what it gets another value, in the same type and shape.
+// hashed creates a model from one layer that maps its input to another value, of the same type and shape.
 func hashed(t *testing.T, sequential bool) *keras.Model {
 	l := &layers.Hashing{NumBins: 3}
 	if sequential {
@@ -58,8 +58,8 @@ func hashed(t *testing.T, sequential bool) *keras.Model {
 	return m
 }
 
-// TestNestedHostStage: a model that works on the host gives the same numbers inside other models as alone. It was left
-// out where its results had the type of its inputs.
+// TestNestedHostStage: a model that runs on the host gives the same numbers inside other models as alone. It used to be
+// skipped if its results had the type of its inputs.
 func TestNestedHostStage(t *testing.T) {
 	numbers := []int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}
 	x := data.Arrays(data.Must(data.ArrayOf(numbers, 2, 5)), nil)

@@ -10,8 +10,8 @@ import (
 
 var hostileEverywhere = flag.Bool("hostile-everywhere", false, "in TestHostileValuesEverywhere: all values, for a quarter of an hour")
 
-// Each key of each class that Keras described, once, with each hostile value: what FuzzConfigValues draws from, gone
-// through. By default every seventeenth pair is tried.
+// Each key of each class that Keras described, once, with each hostile value: everything that FuzzConfigValues draws
+// from. By default every seventeenth pair is tried.
 func TestHostileValuesEverywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tries some thousand models: not with -short")
@@ -42,7 +42,7 @@ func TestHostileValuesEverywhere(t *testing.T) {
 	t.Logf("%d models, %d keys", tried, len(seen))
 }
 
-// placeName names a place by the class around it and the keys below.
+// placeName describes a place by the class around it and the keys below.
 func placeName(v any, at valuePlace) string {
 	name := ""
 	for _, key := range at {

@@ -23,7 +23,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// hostileValues take the place of a value in a document. The functions see the value that was there.
+// hostileValues replace a value in a document. The functions receive the old value.
 var hostileValues = func() []func(old any) any {
 	var out []func(any) any
 	for _, text := range []string{`null`, `true`, `-1`, `0`, `1`, `2`, `3`, `7`, `2147483647`, `2147483648`, `1099511627776`, `1e12`, `9007199254740993`,
@@ -62,11 +62,10 @@ func scaled(old any, by float64) any {
 	return x * by
 }
 
-// valuePlace is somewhere in a document: the keys and indices that lead there.
+// valuePlace is a place in a document: the keys and indices that lead to it.
 type valuePlace []any
 
-// placesIn lists all values of a document, containers too. Lists that repeat the same (the layers of a network are not)
-// stay as they are.
+// placesIn lists the values of a document, including containers, with the first twelve elements of each list.
 func placesIn(v any, at valuePlace) (out []valuePlace) {
 	if len(at) > 0 {
 		out = append(out, slices.Clone(at))
@@ -111,7 +110,7 @@ func replaced(v any, at valuePlace, with func(any) any) any {
 	return v
 }
 
-// hostileDocument is a model as Keras describes it, and the places where its values can be others.
+// hostileDocument is a model as Keras describes it, and the places where its values can be replaced.
 type hostileDocument struct {
 	name   string
 	value  any
@@ -210,7 +209,7 @@ func withCompile(document map[string]any, compile any) map[string]any {
 	return document
 }
 
-// aroundLayer is a model of one layer, on the shapes of the first input that was recorded.
+// aroundLayer is a model of one layer, with the shapes of the first recorded input.
 func aroundLayer(c vectors.Case) map[string]any {
 	shape := []any{nil, 4}
 	if len(c.Inputs) > 0 && len(c.Inputs[0].Shape) > 0 {
@@ -245,7 +244,7 @@ func tryDocument(text []byte, limit time.Duration) (failure string) {
 		defer func() { done <- outcome{recover(), stage} }()
 		runDocument(ctx, text, &stage)
 	}()
-	clock := fairclock.Start() // a machine with much else to do is no hang
+	clock := fairclock.Start() // a busy machine is not a hang
 	defer clock.Stop()
 	for look := time.NewTicker(100 * time.Millisecond); ; {
 		select {
@@ -267,7 +266,7 @@ func tryDocument(text []byte, limit time.Duration) (failure string) {
 	}
 }
 
-// goWords are what an error about a file does not speak of.
+// goWords are words that an error about a file must not use.
 var goWords = []string{"Go value", "Go struct", "json: ", "interface {}", "map[string]", "[]any", "[]string", "float64(", "*float", "*int", "config.Object"}
 
 func runDocument(ctx context.Context, text []byte, stage *string) {
@@ -288,7 +287,7 @@ func runDocument(ctx context.Context, text []byte, stage *string) {
 	}
 	m, err := keras.ModelFromJSON(text)
 	if !check(err) || len(m.Inputs()) == 0 || m.CountParams() > 1<<26 {
-		return // a model of gigabytes that fits the machine takes its memory and its time, as it should
+		return // a model of gigabytes that fits the machine rightly takes its memory and time
 	}
 	*stage = "predict"
 	inputs, ok := inputsFor(m)
@@ -314,7 +313,7 @@ func runDocument(ctx context.Context, text []byte, stage *string) {
 	check(err)
 }
 
-// inputsFor makes two examples; false where they would be large.
+// inputsFor creates two examples. It returns false if they would be large.
 func inputsFor(m *keras.Model) (data.Tensors, bool) {
 	var out data.Tensors
 	for _, in := range m.Inputs() {
@@ -361,8 +360,8 @@ func FuzzConfigValues(f *testing.F) {
 	for i := range 200 {
 		f.Add(uint16(i*37), uint16(i*11), uint8(i), uint16(0), uint8(0), false)
 	}
-	// Large arrays are refused here, as they are on small machines: elsewhere they take the time that they take, and Go
-	// ends a call after ten seconds.
+	// Large arrays are refused here, as on small machines: otherwise they take long, and Go ends a call after ten
+	// seconds.
 	limit := memory.Limit
 	memory.Limit = func() int { return 1 << 28 }
 	f.Cleanup(func() { memory.Limit = limit })
@@ -432,7 +431,7 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// Layers on inputs of every rank: those that want another one say so.
+// Layers applied to inputs of every rank: those that need another rank report it.
 func TestLayersOnInputsOfAnyRank(t *testing.T) {
 	seen := map[string]bool{}
 	for _, set := range []string{"layers_core", "layers_conv", "layers_pooling", "layers_normalization", "layers_reshaping_merging", "layers_regularization", "layers_rnn", "layers_attention",

@@ -22,13 +22,13 @@ func smallModel(t *testing.T, units int, loss any) *keras.Model {
 	return m
 }
 
-// TestNaNInputs checks that NaN in the data is reported once, with batch and name, wherever it stands, and is an error
-// on request.
+// TestNaNInputs checks that NaN in the data is reported once, with batch and name, wherever it is, and is an error on
+// request.
 func TestNaNInputs(t *testing.T) {
 	for _, place := range []int{0, 7, 30, 35} { // of 36, in batches of 12
 		x, y := make([][]float32, 12), make([]float64, 12)
 		for i := range x {
-			x[i] = []float32{float32(math.Inf(1)), -1e38, 1} // which are no NaN
+			x[i] = []float32{float32(math.Inf(1)), -1e38, 1} // which are not NaN
 			x[i][0] = float32(i)
 		}
 		x[place/3][place%3] = float32(math.NaN())
@@ -46,7 +46,7 @@ func TestNaNInputs(t *testing.T) {
 	require.ErrorContains(t, err, `the target of output "dense" has a NaN (element 2`)
 }
 
-// TestNaNElsewhere checks that what does not train tells of NaN, too.
+// TestNaNElsewhere checks that calls that do not train report NaN too.
 func TestNaNElsewhere(t *testing.T) {
 	x, y := make([][]float32, 12), make([]float32, 12)
 	for i := range x {
@@ -113,7 +113,7 @@ func TestNaNElsewhere(t *testing.T) {
 	require.ErrorContains(t, err, "takes 0 and 1")
 }
 
-// TestLabelsThatAreNone checks labels that are no class numbers, and signs for losses of probabilities.
+// TestLabelsThatAreNone checks labels that are not class numbers, and signs for losses of probabilities.
 func TestLabelsThatAreNone(t *testing.T) {
 	x := [][]float32{{1, 2, 3}, {3, 2, 1}, {2, 2, 2}}
 	for _, loss := range []any{"sparse_categorical_crossentropy"} {

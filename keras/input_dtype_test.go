@@ -10,8 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// What is fed has the element type of the input within the model, as in Keras, where the results of these models are
-// the same.
+// Inputs have their declared element type within the model, as in Keras, which gives the same results for these models.
 func TestInputsHaveTheirElementType(t *testing.T) {
 	predict := func(dtype, operation string, x data.Array, more ...any) data.Array {
 		in := keras.Input(keras.Shape(4), keras.DType(dtype))

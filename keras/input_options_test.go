@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// nodeRows takes positions, which must be integers: a graph network that is given the numbers of nodes.
+// nodeRows takes positions, which must be integers: a graph network that receives the numbers of nodes.
 type nodeRows struct{ Out *layers.Dense }
 
 func (m *nodeRows) Call(c *layers.Context, at *ops.Tensor) *ops.Tensor {
@@ -21,7 +21,7 @@ func (m *nodeRows) Call(c *layers.Context, at *ops.Tensor) *ops.Tensor {
 	return ops.Take(layers.Invoke(m.Out, c, nodes), at, 0)
 }
 
-// The options about the input hold for models of the user's own types, and are refused where they would do nothing.
+// Options for the input apply to models of users' own types, and are refused if they would have no effect.
 func TestInputOptionsOfModels(t *testing.T) {
 	make := func(options ...keras.Option) (*keras.Model, error) {
 		return keras.NewModel(&nodeRows{&layers.Dense{Units: 2}}, options...)
