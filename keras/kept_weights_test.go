@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestPredictAfterWeightsChange: whatever changes the weights between predictions, which keep them in the layout of the
-// kernels, the next prediction is that of a new model with the same weights.
+// TestPredictAfterWeightsChange: predictions keep the weights in the layout of the kernels. Whatever changes the
+// weights in between, the next prediction is that of a new model with the same weights.
 func TestPredictAfterWeightsChange(t *testing.T) {
 	ctx := context.Background()
 	for _, replicas := range []int{1, 2} {

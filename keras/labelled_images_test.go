@@ -14,8 +14,8 @@ import (
 )
 
 // TestLabelledImagesModel: a Functional model of Keras whose layer takes images, boxes, labels and masks as a nested
-// dict gives its results in Keras's order, and the same model built here writes the same call.
-// testdata/labelled_images.json is what to_json of Keras 3.15 wrote.
+// dict returns its results in Keras's order, and the same model built here writes the same call.
+// testdata/labelled_images.json is the output of to_json of Keras 3.15.
 func TestLabelledImagesModel(t *testing.T) {
 	document, err := os.ReadFile("testdata/labelled_images.json")
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestLabelledImagesModel(t *testing.T) {
 	classes := keras.Input(keras.Shape(2), keras.InputName("box_labels"), keras.DType("int32"))
 	y := layers.ApplyAll(&layers.RandomFlip{Name: "random_flip", BoundingBoxFormat: "xywh"}, images, boxes, classes, labels, masks)
 	require.Len(t, y, 5)
-	for i, of := range []*layers.KerasTensor{images, boxes, classes, labels, masks} { // as they were given
+	for i, of := range []*layers.KerasTensor{images, boxes, classes, labels, masks} { // in the given order
 		assert.Equal(t, of.Shape(), y[i].Shape())
 	}
 	ours, err := keras.NewFunctional(keras.Inputs(images, boxes, classes, labels, masks), keras.Outputs(y...))

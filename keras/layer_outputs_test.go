@@ -20,7 +20,7 @@ func times(name string, factor float64) *layers.Dense {
 	return &layers.Dense{Units: 1, Name: name, KernelInitializer: &initializers.Constant{Value: factor}}
 }
 
-// What a layer in the middle computes, of both kinds of models: x·2, beside x·2·3 and x·2·3·5.
+// The result of a layer in the middle, for both kinds of models: x·2, and beside it x·2·3 and x·2·3·5.
 func TestLayerOutput(t *testing.T) {
 	in := keras.Input(keras.Shape(1), keras.InputName("x"))
 	a := layers.Apply(times("a", 2), in)
@@ -53,7 +53,7 @@ func TestLayerOutput(t *testing.T) {
 	require.Equal(t, []int{layers.Unknown, 1}, []int(sequential.Outputs()[0].Shape()))
 }
 
-// Mistakes are carried along and reported by who gets the tensor.
+// Mistakes travel with the tensor, and are reported by the function that receives it.
 func TestLayerOutputErrors(t *testing.T) {
 	open, err := keras.NewSequential([]layers.Layer{times("a", 2)})
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestLayerOutputErrors(t *testing.T) {
 	}
 }
 
-// twins has two members of one name, such as a network and its moving average, which Keras made with clone_model.
+// twins has two members with one name, such as a network and its moving average, made with clone_model in Keras.
 type twins struct {
 	Network, Average *keras.Model
 }
@@ -87,7 +87,7 @@ func (w *twins) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return ops.Add(w.Network.Call(c, x), w.Average.Call(c, x))
 }
 
-// Members of a user's own type may have one name: the second one is numbered.
+// Members of a user's own type may have the same name: the second is numbered.
 func TestTwins(t *testing.T) {
 	network := func() *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(4), keras.Name("network"))

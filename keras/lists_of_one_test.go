@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// A file of an earlier version, in which the member of a list of one (of a StackedRNNCells, of a Pipeline, of a
-// Pipeline in a Pipeline) is not in a list, gives the predictions of that version, also when it is written again.
+// A file of an earlier version, in which the only member of a list (of a StackedRNNCells, a Pipeline, or a Pipeline in
+// a Pipeline) is not in a list, gives the predictions of that version, even after it is written again.
 func TestListsOfOneOfEarlierVersions(t *testing.T) {
 	x := data.Must(data.ArrayOf([]float32{0.5, -1, 2, 1, 0.25, -0.75}, 1, 2, 3))
 	path := "testdata/lists_of_one.keras"
@@ -25,7 +25,7 @@ func TestListsOfOneOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// So does one whose members have vocabularies, which are files beside the weights.
+// So does a file whose members have vocabularies, which are separate files beside the weights.
 func TestVocabulariesInListsOfOneOfEarlierVersions(t *testing.T) {
 	x := data.Must(data.ArrayOf([]int64{10, 20, 20, 30, 7, 10}, 2, 3))
 	path := "testdata/lookups_of_one.keras"

@@ -30,8 +30,8 @@ func lockstep(t *testing.T, n int) distribute.Strategy {
 	return s
 }
 
-// Replicas that run one program equal one replica too, with batches that do not divide: what fills them up counts
-// nowhere. A batch of 3 leaves a replica of 4 with nothing else.
+// Replicas that run one program also equal one replica, even if batches do not divide evenly: padding counts nowhere. A
+// batch of 3 leaves one of 4 replicas with only padding.
 func TestFilledBatchesEqualOneReplica(t *testing.T) {
 	for _, rc := range replicaCases() {
 		for _, batch := range []int{8, 3} {
@@ -70,12 +70,12 @@ func TestFilledBatchNormalization(t *testing.T) {
 	require.NoError(t, err)
 	want, got := train(mirrored), train(lockstep(t, 4))
 	for i := range want {
-		// Keras adds 1e-7 to the number of examples where some are left out
+		// Keras adds 1e-7 to the number of examples if some are excluded
 		require.InDeltaSlice(t, want[i].Float64s(), got[i].Float64s(), 1e-5, "weight %d", i)
 	}
 }
 
-// Every kind of metric leaves out what fills a batch up; predictions have none of it.
+// Every kind of metric excludes padding; predictions do not contain it.
 func TestFilledMetrics(t *testing.T) {
 	one, err := distribute.NewOneDeviceStrategy("cpu:0")
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func (m *joined) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return layers.Invoke(m.Out, c, ops.Reshape(y, s[0], 6))
 }
 
-// A layer that sees several rows for each example cannot tell which of them fill the batch up.
+// A layer that sees several rows per example cannot tell which of them are padding.
 func TestFilledJoinedAxes(t *testing.T) {
 	for name, inner := range map[string]layers.Layer{
 		"batch normalization of several rows": &layers.BatchNormalization{Synchronized: true},
@@ -146,7 +146,7 @@ func TestFilledJoinedAxes(t *testing.T) {
 	}
 }
 
-// Layers that TimeDistributed calls leave out what fills a batch up as well.
+// Layers called by TimeDistributed exclude padding as well.
 func TestFilledInnerLayers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -198,7 +198,7 @@ func (l *batchMean) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return in
 }
 
-// What cannot leave rows out says so, and works with batches that divide evenly.
+// Layers that cannot exclude rows report it, and work with batches that divide evenly.
 func TestFilledBatchesThatCannotBe(t *testing.T) {
 	x, y := line(7)
 	for _, c := range []struct {

@@ -20,9 +20,9 @@ var looping = sync.OnceValue(func() *async.Backend {
 	return b
 })
 
-// Several steps in one program come to what single ones come to: random numbers, moving averages, metrics, what a
-// failure leaves behind, and what follows it. Executions have fewer steps where an epoch ends, and where batches have
-// another shape.
+// Several steps in one program give the results of single ones: random numbers, moving averages, metrics, the state
+// after a failure, and what follows. Executions are shorter at the end of an epoch, and when the shape of batches
+// changes.
 func TestStepsInALoop(t *testing.T) {
 	b := looping()
 	for _, name := range []string{"one device", "mirrored"} {
@@ -46,7 +46,7 @@ func TestStepsInALoop(t *testing.T) {
 	}
 }
 
-// An execution of several steps is one launch; what is left over at the end of an epoch is launched singly.
+// An execution of several steps is one launch; the remaining steps of an epoch are launched singly.
 func TestLoopsAreOneLaunch(t *testing.T) {
 	b := looping()
 	s, err := asyncStrategies["one device"](b.Kind())

@@ -16,12 +16,12 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestLossScaleFiles: a LossScaleOptimizer takes its state from files as Keras has them, without Nadam's product, which
-// is computed, and Adafactor's placeholders, and from those of earlier versions, which have these too.
+// TestLossScaleFiles: a LossScaleOptimizer reads its state from Keras's files, which lack Nadam's product, which is
+// computed, and Adafactor's placeholders, and from files of earlier versions, which have these too.
 func TestLossScaleFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		inner  func() optimizers.Optimizer
-		fewer  int // variables of today's files
+		fewer  int // fewer variables in current files
 		warmup int // steps of the model that reads
 	}{
 		"Adam":      {func() optimizers.Optimizer { return &optimizers.Adam{} }, 0, 1},

@@ -21,7 +21,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
-// scaledRun is a run of loss_scale.py: batches, some of which overflow, and what Keras has after each.
+// scaledRun is a run of loss_scale.py: batches, some of which overflow, and Keras's state after each.
 type scaledRun struct {
 	Inner, Trouble, Backend string
 	Scale                   *float64
@@ -55,7 +55,7 @@ func (n *scaledNumber) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// part is the i-th entry along the first axis, as float32.
+// part returns the i-th entry along the first axis, as float32.
 func (a scaledArray) part(i int) data.Array {
 	n := len(a.Data) / a.Shape[0]
 	values := make([]float32, n)
@@ -91,8 +91,8 @@ func scaledInner(name string) optimizers.Optimizer {
 }
 
 // TestLossScaleOfKeras trains with the policy mixed_float16 on batches whose scaled gradients overflow, on one device
-// and on two replicas, and compares weights, all variables of the optimizers, and how many updates they count, after
-// each batch with Keras's.
+// and on two replicas. After each batch it compares the weights, all variables of the optimizers, and their number of
+// updates with Keras's.
 func TestLossScaleOfKeras(t *testing.T) {
 	runs := recorded.JSON[[]scaledRun](t, "testdata/loss_scale.json.gz")
 	require.NotEmpty(t, runs)
@@ -145,8 +145,8 @@ func (c *scaledRun) compare(t *testing.T) {
 	}
 }
 
-// near compares numbers as far as those of float16 agree. Keras's own, on JAX and TensorFlow and on one and two
-// devices, are up to 2.4e-4 from each other.
+// near compares numbers with the precision of float16. Keras's own results, on JAX and TensorFlow and on one and two
+// devices, differ by up to 2.4e-4.
 func (c *scaledRun) near(t *testing.T, what string, want []scaledNumber, got []float64) {
 	t.Helper()
 	require.Len(t, got, len(want), what)

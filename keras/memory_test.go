@@ -22,7 +22,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// steadyCase is a way to train, whose steady step must not touch the heap.
+// steadyCase is a way to train whose steady step must not allocate on the heap.
 type steadyCase struct {
 	name     string
 	replicas int
@@ -108,7 +108,7 @@ func steadyCases() []steadyCase {
 	return all
 }
 
-// ownTrainStep has two optimizers, random numbers and a loss by hand.
+// ownTrainStep has two optimizers, random numbers and a hand-written loss.
 func ownTrainStep(second optimizers.Optimizer) StepFunc {
 	return func(s *Step) StepLogs {
 		x := ops.Add(s.X[0], ops.RandomNormal(s, ir.Float32, 0, 0.01, 1, s.X[0].Shape()...))
@@ -172,12 +172,12 @@ func (t *trainer) oneStep(tb testing.TB) {
 }
 
 // checkNoAllocations counts the allocations of the whole process during n calls. testing.AllocsPerRun would run them on
-// one processor and round down. The runtime makes a few of its own where several goroutines wait for each other on a
-// busy machine (it caches goroutines and waiters for each processor), so the best of four runs must stay below one in
-// four steps: one allocation of the step's own would be one in each.
+// one processor and round down. The runtime makes a few allocations of its own when several goroutines wait for each
+// other on a busy machine (it caches goroutines and waiters for each processor), so the best of four runs must stay
+// below one in four steps; an allocation by the step itself would be one in each.
 func checkNoAllocations(t *testing.T, n int, f func()) {
 	t.Helper()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection throws finished goroutines away
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection discards finished goroutines
 	var counts []uint64
 	for range 4 {
 		var before, after runtime.MemStats
@@ -193,7 +193,7 @@ func checkNoAllocations(t *testing.T, n int, f func()) {
 	}
 }
 
-// TestStepAllocatesNothing: the steady training step, from the data to the updated weights, leaves the heap alone.
+// TestStepAllocatesNothing: the steady training step, from the data to the updated weights, does not allocate.
 func TestStepAllocatesNothing(t *testing.T) {
 	for _, c := range steadyCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestEvaluationStepAllocatesNothing: so does that of Evaluate.
+// TestEvaluationStepAllocatesNothing: the step of Evaluate does not allocate either.
 func TestEvaluationStepAllocatesNothing(t *testing.T) {
 	for _, c := range steadyCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,16 +245,16 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// heapInUse is what lives after a collection.
+// heapInUse returns the size of what survives a collection.
 func heapInUse() uint64 {
 	var s runtime.MemStats
 	runtime.GC()
-	runtime.GC() // a second one for what finalizers kept
+	runtime.GC() // a second collection for what finalizers kept
 	runtime.ReadMemStats(&s)
 	return s.HeapAlloc
 }
 
-// goroutines waits for those that are about to end.
+// goroutines waits for goroutines that are about to end.
 func goroutines(most int) int {
 	n := runtime.NumGoroutine()
 	for i := 0; n > most && i < 100; i++ {
@@ -277,7 +277,7 @@ func checkFlat(t *testing.T, n int, f func()) {
 	if after := goroutines(routines); after > routines {
 		t.Errorf("%d goroutines after %d calls, %d after %d", after, n, routines, n/10)
 	}
-	const slack = 256 << 10 // less than a byte a step of the longest run would be
+	const slack = 256 << 10 // less than one byte per step of the longest run
 	if after := heapInUse(); after > heap+slack {
 		t.Errorf("%d bytes of heap after %d calls, %d after %d", after, n, heap, n/10)
 	}
@@ -309,7 +309,7 @@ func TestMemoryOfFits(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCompiles: so do models that are compiled again and again, and models that are thrown away.
+// TestMemoryOfCompiles: models that are compiled again and again, and discarded models, leave nothing behind either.
 func TestMemoryOfCompiles(t *testing.T) {
 	ctx := context.Background()
 	train := data.Arrays(features(21, 6), labels(21))

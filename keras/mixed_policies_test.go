@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestTypesOfLayersInsideOfOthers: the types of the results of layers that have a policy of their own inside of others;
-// Keras 3.15 has these.
+// TestTypesOfLayersInsideOfOthers: the result types of layers with a policy of their own inside other layers, as in
+// Keras 3.15.
 func TestTypesOfLayersInsideOfOthers(t *testing.T) {
 	stack := func(first, second string) layers.RNNCell {
 		return &layers.StackedRNNCells{Cells: []layers.RNNCell{&layers.LSTMCell{Units: 2, DType: first}, &layers.GRUCell{Units: 3, DType: second}}, DType: "bfloat16"}
@@ -50,8 +50,8 @@ func unbuiltStack(t *testing.T, all ...layers.Layer) *keras.Model {
 	return m
 }
 
-// TestPoliciesOfModelsInside: layers without a policy have that of the model around, also where they were built before,
-// and documents say so whatever policy a Sequential model came with.
+// TestPoliciesOfModelsInside: layers without a policy have that of the enclosing model, even if they were built before,
+// and documents say so whatever policy a Sequential model had.
 func TestPoliciesOfModelsInside(t *testing.T) {
 	document := []byte(`{"class_name": "Sequential", "config": {"name": "outer", "dtype": "float32", "layers": [
 		{"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "float32", "name": "x"}},

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestReadFloat64TrainsOn: a model of float64 from a file computes what the one computes that was written, bit for bit:
-// its data are not rounded to float32.
+// TestReadFloat64TrainsOn: a float64 model from a file computes the same bits as the original: its data are not rounded
+// to float32.
 func TestReadFloat64TrainsOn(t *testing.T) {
 	x, y := make([][]float64, 5), make([][]float64, 5)
 	for i := range x {
@@ -58,8 +58,7 @@ func TestReadFloat64TrainsOn(t *testing.T) {
 	}
 }
 
-// TestReadQuantizedFloat64: a model of float64 whose layers were quantized goes on in float64 when it comes from a
-// file.
+// TestReadQuantizedFloat64: a float64 model whose layers were quantized stays float64 when it is read from a file.
 func TestReadQuantizedFloat64(t *testing.T) {
 	x, y := make([][]float64, 7), make([][]float64, 7)
 	for i := range x {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// FuzzModelFromJSON reads documents of graphs with operations: they may be refused, but not panic, hang or use memory
-// without measure, and what is read can be written and read again.
+// FuzzModelFromJSON reads documents of graphs with operations: they may be refused, but must not panic, hang or use
+// excessive memory. What is read can be written and read again.
 func FuzzModelFromJSON(f *testing.F) {
 	for _, o := range []struct{ class, config, args string }{
 		{"Add", `{}`, `X,1.5`}, {"GetItem", `{}`, `X,[{"class_name":"__slice__","config":{"start":null,"stop":-1,"step":2}},{"class_name":"__ellipsis__","config":{}},null]`},

@@ -21,9 +21,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// documentDifferences compares a document with the one that Keras wrote. Left aside are the identities of objects,
-// whether to compile just in time, and a few shapes that Keras remembers and does not need. A float where Keras has an
-// integer is no difference, the other way round it is: Keras refuses a momentum of 0.
+// documentDifferences compares a document with Keras's. It ignores the identities of objects, whether to compile just
+// in time, and a few shapes that Keras stores but does not need. A float in place of Keras's integer is no difference,
+// but an integer in place of a float is: Keras refuses a momentum of 0.
 func documentDifferences(path string, want, got any, report func(string)) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -101,8 +101,8 @@ func TestDocumentsReturn(t *testing.T) {
 	require.Greater(t, len(seen), 100)
 }
 
-// everything is a model with all that a graph can have: shared and nested models, a dict of inputs, operations with
-// literals, masks, states, several results and several outputs.
+// everything is a model with everything that a graph can have: shared and nested models, a dict of inputs, operations
+// with literals, masks, states, several results and several outputs.
 func everything(t *testing.T) *keras.Model {
 	t.Helper()
 	words, image, wide := keras.Input(keras.Shape(5), keras.DType("int32"), keras.InputName("words")), keras.Input(keras.Shape(6, 6, 2), keras.InputName("image")), keras.Input(keras.Shape(4), keras.InputName("wide"))
@@ -174,8 +174,8 @@ func requireSamePredictions(t *testing.T, m, again *keras.Model) {
 	}
 }
 
-// TestKerasReadsDocuments has real Keras read the document of a model made in Go and write its own, which must come to
-// the same. GOKERAS_PYTHON names a Python that has Keras.
+// TestKerasReadsDocuments lets real Keras read the document of a model made in Go and write its own, which must be
+// equivalent. GOKERAS_PYTHON names a Python that has Keras.
 func TestKerasReadsDocuments(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -194,8 +194,7 @@ func TestKerasReadsDocuments(t *testing.T) {
 	requireSamePredictions(t, m, again)
 }
 
-// TestExplicitMask has a mask that other tensors make than those that it goes with, in the form in which Keras writes
-// it.
+// TestExplicitMask has a mask made from other tensors than those that it accompanies, in Keras's form.
 func TestExplicitMask(t *testing.T) {
 	document := `{"class_name":"Functional","config":{"name":"f","layers":[
 		{"module":"keras.layers","class_name":"InputLayer","name":"x","config":{"batch_shape":[null,3,1],"dtype":"float32","name":"x"},"inbound_nodes":[]},
@@ -216,7 +215,7 @@ func symbolText(layer string, call, index int) string {
 	return fmt.Sprintf(`{"class_name":"__keras_tensor__","config":{"shape":[null],"dtype":"float32","keras_history":[%q,%d,%d]}}`, layer, call, index)
 }
 
-// TestCallsOfNestedModels reads results of a model inside another as Keras 3 and Keras 2 number its calls.
+// TestCallsOfNestedModels reads results of a nested model as Keras 3 and Keras 2 number its calls.
 func TestCallsOfNestedModels(t *testing.T) {
 	input := func(name string) string {
 		return `{"module":"keras.layers","class_name":"InputLayer","name":"` + name + `","config":{"batch_shape":[null,2],"dtype":"float32","name":"` + name + `"},"inbound_nodes":[]}`
@@ -269,7 +268,7 @@ func TestDocumentErrors(t *testing.T) {
 	}
 }
 
-// TestNonFiniteLiterals keeps the numbers that Python writes bare.
+// TestNonFiniteLiterals keeps the non-finite numbers that Python writes unquoted.
 func TestNonFiniteLiterals(t *testing.T) {
 	x := keras.Input(keras.Shape(2))
 	m, err := keras.NewFunctional(keras.Inputs(x), keras.Outputs(layers.Op("clip", x, math.Inf(-1), 1)))

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// TestJSONErrorsSpeakOfTheFile: errors about documents name keys and what was expected there, and no types of Go.
+// TestJSONErrorsSpeakOfTheFile: errors about documents name keys and what was expected there, not Go types.
 func TestJSONErrorsSpeakOfTheFile(t *testing.T) {
 	layer := func(text string) string {
 		return `{"class_name":"Sequential","config":{"name":"s","layers":[` + text + `]}}`

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Rates that are joined by the greatest of each byte are told apart, whatever they are, and those who have none do not
+// Rates combined by the maximum of each byte are told apart, whatever they are, and workers without a rate do not
 // count.
 func TestRatesOfWorkers(t *testing.T) {
 	rates := []float32{0, 1e-3, 0.1, 0.2, 255, -1}
@@ -38,7 +38,7 @@ func TestRatesOfWorkers(t *testing.T) {
 	}
 }
 
-// TestApart: what is rounding and what is not, also beside NaN and infinities.
+// TestApart: which differences are rounding and which are not, even beside NaN and infinities.
 func TestApart(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {

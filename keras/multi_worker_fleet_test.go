@@ -16,48 +16,48 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// fleet connects workers that come and go: a group is formed of those that are there, as with distribute.Elastic. What
-// happens follows a schedule that counts collectives, so that each run of it is the same.
+// fleet connects workers that come and go: a group consists of the workers that are present, as with
+// distribute.Elastic. Events follow a schedule that counts collectives, so every run of it is the same.
 type fleet struct {
 	mu   sync.Mutex
 	cond *sync.Cond
 	n    int
-	min  int // workers of a group
+	min  int // minimum number of workers in a group
 	rng  *rand.Rand
 	life func(w *fleetWorker) error // what a worker does
 	plan []fleetFault
 	dir  string // of the backup; "": none
 
-	execution int                  // steps of one
+	execution int                  // number of steps in one
 	between   func(m *Model) error // what is done between two Fits
 
-	lossy bool // faults may take the last one that has the state
+	lossy bool // faults may hit the last worker that has the state
 
 	calls      int // collectives so far
 	names      []string
 	members    []*fleetWorker // by rank
 	generation int
-	job        int // groups that began without anybody's state
+	job        int // number of groups that began without anybody's state
 	broken     bool
 	arrived    int
 	deposit    []any
 	absent     map[int]int // workers that come back as new processes, at the given call
-	coming     int         // of those, started and not at the door yet
+	coming     int         // how many of those have started but not arrived yet
 	lives      []*fleetWorker
 	running    sync.WaitGroup
-	left       bool // a worker has come to the end
+	left       bool // a worker has finished
 	failed     error
 	seen       map[[2]int]uint64 // job and step: the weights after it
 	log        []string
 }
 
-// fleetFault is what happens in a collective.
+// fleetFault is an event during a collective.
 type fleetFault struct {
 	call    int
-	workers []int // those that it happens to; none: the group breaks, and all are there
-	dies    bool  // they end, and come back as new processes; else they are left out
-	for_    int   // calls until then
-	whole   uint  // bits of the workers on which the collective completes all the same
+	workers []int // those that are hit; none: the group breaks, but all workers remain
+	dies    bool  // they end, and come back as new processes; otherwise they are excluded
+	for_    int   // number of calls until they return
+	whole   uint  // bits of the workers on which the collective still completes
 }
 
 func (f fleetFault) String() string {
@@ -78,7 +78,7 @@ type fleetWorker struct {
 	roster     distribute.Roster
 	generation int // of the group that it is in
 	standing   distribute.Standing
-	waits      bool // for the next group
+	waits      bool // it waits for the next group
 	dead       bool
 	awayUntil  int   // call; 0: it is not away
 	calls      int   // that it has taken part in
@@ -91,7 +91,7 @@ type fleetWorker struct {
 
 var _ distribute.ElasticGroup = (*fleetWorker)(nil)
 
-// run lets all workers live until the end and returns the last life of each.
+// run lets all workers run to the end, and returns the last life of each.
 func (f *fleet) run() []*fleetWorker {
 	f.cond = sync.NewCond(&f.mu)
 	f.absent, f.seen = map[int]int{}, map[[2]int]uint64{}
@@ -119,7 +119,7 @@ func (f *fleet) fail(err error) {
 	f.cond.Broadcast()
 }
 
-// start begins a life. The lock is held.
+// start begins a worker's life. The lock is held.
 func (f *fleet) start(index int) {
 	w := &fleetWorker{f: f, index: index, generation: -1, newcomer: f.calls > 0}
 	f.lives = append(f.lives, w)
@@ -145,7 +145,7 @@ func (f *fleet) note(format string, args ...any) {
 	f.log = append(f.log, fmt.Sprintf("%d: ", f.calls)+fmt.Sprintf(format, args...))
 }
 
-// meet hands what each worker brings to all.
+// meet gives all workers what each has contributed.
 func (f *fleet) meet(w *fleetWorker, name string, own any) ([]any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,7 +179,7 @@ func (f *fleet) barred(w *fleetWorker) error {
 	return nil
 }
 
-// complete ends a collective, and lets happen what the schedule says. The lock is held.
+// complete ends a collective, and triggers the schedule's events. The lock is held.
 func (f *fleet) complete(name string) {
 	f.calls++
 	f.names = append(f.names, name)
@@ -210,7 +210,7 @@ func (f *fleet) complete(name string) {
 	f.cond.Broadcast()
 }
 
-// strike lets a fault happen. The lock is held.
+// strike triggers a fault. The lock is held.
 func (f *fleet) strike(fault fleetFault) {
 	if !f.lossy {
 		fault = f.keepingState(fault)
@@ -233,8 +233,8 @@ func (f *fleet) strike(fault fleetFault) {
 	}
 }
 
-// keepingState changes a fault so that somebody who stays has all that any worker has: what is trained after a loss of
-// that is another story. All members wait in a collective. The lock is held.
+// keepingState changes a fault so that some remaining worker has all the state that any worker has: training after the
+// loss of that is a different case. All members wait in a collective. The lock is held.
 func (f *fleet) keepingState(fault fleetFault) fleetFault {
 	var latest uint64
 	has := false
@@ -260,7 +260,7 @@ func (f *fleet) keepingState(fault fleetFault) fleetFault {
 	return fault
 }
 
-// at is how far a worker is that waits in a collective.
+// at returns the position of a worker that waits in a collective.
 func (w *fleetWorker) at() distribute.Standing {
 	if w.strategy == nil {
 		return distribute.Standing{}
@@ -292,7 +292,7 @@ func (f *fleet) regroup(w *fleetWorker, own distribute.Standing) error {
 	return nil
 }
 
-// form forms a group when all that are there wait for it. The lock is held.
+// form forms a group when all present workers wait for it. The lock is held.
 func (f *fleet) form() {
 	if f.coming > 0 || f.left {
 		return
@@ -362,7 +362,7 @@ func (f *fleet) formOf(list []*fleetWorker) {
 	f.cond.Broadcast()
 }
 
-// check compares the weights after a step with those of the others. Only one thing may follow from a state.
+// check compares the weights after a step with those of the others: a state determines its successor.
 func (f *fleet) check(w *fleetWorker, step int, values map[string][]float64) error {
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -395,7 +395,7 @@ func (w *fleetWorker) Fail(err error) {
 	}
 }
 
-// Pending reports whether workers wait at the door.
+// Pending reports whether workers are waiting to join.
 func (w *fleetWorker) Pending() bool {
 	f := w.f
 	f.mu.Lock()
@@ -409,7 +409,7 @@ func (w *fleetWorker) Pending() bool {
 	return slices.ContainsFunc(f.lives, func(o *fleetWorker) bool { return o.waits && o.awayUntil == 0 && !o.dead })
 }
 
-// settling reports whether somebody who is not in the group is on its way to the door. The lock is held.
+// settling reports whether a worker outside the group is about to join. The lock is held.
 func (f *fleet) settling() bool {
 	return f.coming > 0 || slices.ContainsFunc(f.lives, func(o *fleetWorker) bool {
 		return !o.dead && !o.ended && !o.waits && o.awayUntil == 0 && o.generation != f.generation
@@ -436,7 +436,7 @@ func (w *fleetWorker) Agree(_ context.Context, call distribute.WorkerCall) error
 	return err
 }
 
-// named is what a worker brings to a collective, which must be the same one for all.
+// named is a worker's contribution to a collective, which must be the same one for all.
 type named struct {
 	name  string
 	value any

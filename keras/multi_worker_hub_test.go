@@ -16,7 +16,7 @@ var (
 	errDead = errors.New("this worker is dead")
 )
 
-// hub connects workers that are goroutines of one test, and loses one of them in a collective of the test's choice.
+// hub connects workers that are goroutines of one test, and loses one of them in a chosen collective.
 type hub struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
@@ -25,11 +25,11 @@ type hub struct {
 	names []string
 
 	failAt int              // the collective that fails; 0: none
-	fails  func(r int) bool // on which workers; the others complete it
+	fails  func(r int) bool // on which workers it fails; the others complete it
 	states bool             // the model has a layer that keeps a state between batches
 	own    bool             // the model has steps of its own
 	kind   string           // of the workers' devices; "" is the CPU
-	dies   int              // the worker that is then gone for good, and comes back as a new one; -1: none
+	dies   int              // the worker that is lost then, and returns as a new one; -1: none
 
 	arrived    int // in the call under way
 	round      int
@@ -40,8 +40,8 @@ type hub struct {
 	standings  []distribute.Standing
 	roster     distribute.Roster
 	here       int
-	left       bool  // a worker has come to the end
-	failed     error // of one worker, told to all
+	left       bool  // a worker has finished
+	failed     error // error of one worker, reported to all
 }
 
 func newHub(n int) *hub {
@@ -50,7 +50,7 @@ func newHub(n int) *hub {
 	return h
 }
 
-// device is where a worker trains.
+// device returns the device of a worker.
 func (h *hub) device(rank int) string {
 	if h.kind == "" {
 		return "cpu:0"
@@ -58,7 +58,7 @@ func (h *hub) device(rank int) string {
 	return fmt.Sprintf("%s:%d", h.kind, rank)
 }
 
-// meet hands what each worker brings to all.
+// meet gives all workers what each has contributed.
 func (h *hub) meet(rank int, name string, own any) ([]any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +91,7 @@ func (h *hub) meet(rank int, name string, own any) ([]any, error) {
 	return h.result, nil
 }
 
-// regroup waits for all workers, of which one may be new.
+// regroup waits for all workers, one of which may be new.
 func (h *hub) regroup(rank int, own distribute.Standing) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +129,7 @@ func (h *hub) regroup(rank int, own distribute.Standing) error {
 	return nil
 }
 
-// leave is what a worker does at the end.
+// leave is called by a worker at its end.
 func (h *hub) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -223,7 +223,7 @@ func (w *hubWorker) AllReduce(_ context.Context, call distribute.WorkerCall, kin
 	return reduceInto(all, kind, values)
 }
 
-// reduceInto combines what all workers brought.
+// reduceInto combines the contributions of all workers.
 func reduceInto(all []any, kind ir.Kind, values []kernels.Array) error {
 	for i, a := range values {
 		sum := all[0].([]kernels.Array)[i].Float64s()

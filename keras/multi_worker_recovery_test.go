@@ -46,7 +46,7 @@ func recoveryData(n int) data.Dataset {
 	return data.Arrays(x, y)
 }
 
-// statefulModel has a layer that goes on in each batch with the state of the one before.
+// statefulModel has a layer that continues in each batch with the state of the previous one.
 func statefulModel(s distribute.Strategy) (*Model, error) {
 	m, err := NewSequential([]layers.Layer{&layers.LSTM{Units: 3, Stateful: true}, &layers.Dense{Units: 1}}, distribute.Scope(s), Seed(7), InputShape(4, 2))
 	if err != nil {
@@ -85,12 +85,12 @@ func statefulData(n int) data.Dataset {
 	return data.Arrays(x, y)
 }
 
-// recoveryRun is what one worker ends with.
+// recoveryRun is the final state of one worker.
 type recoveryRun struct {
 	values  map[string][]float64
 	history map[string][]float64
 	steps   uint32
-	batches int // that its callbacks were told of
+	batches int // number reported to its callbacks
 	epochs  int
 	err     error
 }
@@ -152,7 +152,7 @@ func (h *hub) train(rank int, e *distribute.Elastic, watch func(map[string][]flo
 	return r
 }
 
-// runAll trains on all workers; one that dies begins a new life.
+// runAll trains on all workers; a worker that dies begins a new life.
 func (h *hub) runAll(e *distribute.Elastic) []recoveryRun {
 	out := make([]recoveryRun, h.n)
 	var wait sync.WaitGroup
@@ -172,7 +172,7 @@ func (h *hub) runAll(e *distribute.Elastic) []recoveryRun {
 	return out
 }
 
-// A step that fails in any of its collectives, on any worker, leaves all variables as they were before it, bit by bit.
+// A step that fails in any of its collectives, on any worker, leaves all variables as before, bit for bit.
 func TestFailedCollectiveChangesNothing(t *testing.T) {
 	var order []map[string][]float64 // variables of worker 0 after each batch
 	var at []int                     // and the number of collectives so far
@@ -214,7 +214,7 @@ func TestFailedCollectiveChangesNothing(t *testing.T) {
 	t.Logf("collectives of a step: %q", clean.names[at[0]:at[1]])
 }
 
-// trainOnce is train for a worker that gives up where the group is lost.
+// trainOnce is train for a worker that gives up when the group is lost.
 func (h *hub) trainOnce(rank int) (r recoveryRun) {
 	g := &givesUp{&hubWorker{h, rank}}
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
@@ -239,8 +239,8 @@ type givesUp struct{ *hubWorker }
 func (*givesUp) Lost(error) bool { return false }
 
 // A worker is lost in each of the collectives of a run in turn, on one worker, on the others or on all; it comes back
-// at once or as a new process. The run ends as an unbroken one does: variables, counts, history and what callbacks were
-// told.
+// at once or as a new process. The run ends like an uninterrupted one: variables, counts, history and the calls of
+// callbacks.
 func TestRecoveryFromEachCollective(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some hundred times: not with -short")
@@ -278,7 +278,7 @@ func TestRecoveryFromEachCollective(t *testing.T) {
 				require.Equal(t, want[rank].values, got.values, "%s: worker %d", what, rank)
 				require.Equal(t, want[rank].history, got.history, "%s: worker %d", what, rank)
 				require.Equal(t, want[rank].steps, got.steps, "%s: worker %d", what, rank)
-				if got.batches >= 0 { // else it was not there for all
+				if got.batches >= 0 { // otherwise it was not there for all
 					require.Equal(t, want[rank].batches, got.batches, "%s: worker %d", what, rank)
 					require.Equal(t, want[rank].epochs, got.epochs, "%s: worker %d", what, rank)
 				}
@@ -287,8 +287,8 @@ func TestRecoveryFromEachCollective(t *testing.T) {
 	}
 }
 
-// recoversAtEach lets a collective fail, every stepth one from the second on, on two of three workers; every other time
-// one of them dies. It returns the results of the run without faults, with which those of the others agree.
+// recoversAtEach makes a collective fail on two of three workers: every stepth one, from the second on. Every other
+// time one of them dies. It returns the results of the run without faults, with which the others agree.
 func recoversAtEach(t *testing.T, step int, prepare func(*hub)) []recoveryRun {
 	t.Helper()
 	clean := newHub(3)
@@ -312,8 +312,8 @@ func recoversAtEach(t *testing.T, step int, prepare func(*hub)) []recoveryRun {
 	return want
 }
 
-// The same with layers that keep a state between batches, which each replica has for its own rows: others have it when
-// the worker is gone.
+// The same with layers that keep a state between batches, which each replica has for its own rows: others have a copy
+// when the worker is lost.
 func TestRecoveryOfStatefulLayers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some fifty times: not with -short")
@@ -325,7 +325,7 @@ func TestRecoveryOfStatefulLayers(t *testing.T) {
 	require.ErrorContains(t, s.fits(m), "cannot go on with 1 replicas where it had 2")
 }
 
-// And with custom steps: all optimizers are handed on, and what steps have reported so far.
+// And with custom steps: all optimizers are transferred, and the metrics of the steps so far.
 func TestRecoveryOfOwnSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some fifty times: not with -short")

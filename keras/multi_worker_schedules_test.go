@@ -31,7 +31,7 @@ const (
 	fleetSteps  = 4 // of an epoch
 )
 
-// fleetModel comes to the same result with any number of replicas, but for the order of sums.
+// fleetModel gives the same result with any number of replicas, except for the order of sums.
 func fleetModel(s distribute.Strategy, execution int) (*Model, error) {
 	m, err := NewSequential([]layers.Layer{&layers.Dense{Units: 4, Activation: "tanh"}, &layers.BatchNormalization{Synchronized: true}, &layers.Dense{Units: 2}},
 		distribute.Scope(s), Seed(7), DTypePolicy("float64"), InputShape(3))
@@ -52,7 +52,7 @@ func fleetData(n int) data.Dataset {
 	return data.Arrays(x, y)
 }
 
-// fleetLife trains two times, as a worker of a program that does.
+// fleetLife trains twice, like a worker of a program that does.
 func fleetLife(w *fleetWorker) error {
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
 		MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Group: w, Elastic: &distribute.Elastic{Min: w.f.min},
@@ -105,7 +105,7 @@ func fleetLife(w *fleetWorker) error {
 	return nil
 }
 
-// told checks that the batch that a worker speaks of is the one that its optimizer has counted.
+// told checks that the batch that a worker reports is the one that its optimizer has counted.
 func (f *fleet) told(w *fleetWorker, fit, batch int, m *Model) {
 	if want := int(m.steps) - (fit-1)*fleetEpochs*fleetSteps; batch != want {
 		f.fail(fmt.Errorf("worker %d is at batch %d of Fit %d after %d steps", w.index, batch, fit, m.steps))
@@ -116,8 +116,8 @@ func newFleet(n, least int, seed uint64, plan ...fleetFault) *fleet {
 	return &fleet{n: n, min: least, rng: rand.New(rand.NewPCG(seed, 3)), life: fleetLife, plan: plan, execution: 1}
 }
 
-// requireTogether plays a schedule, after which all workers have the same bits, which are those of a run without faults
-// but for the order of sums.
+// requireTogether runs a schedule. Afterwards all workers have the same bits, equal to those of a run without faults
+// except for the order of sums.
 func (f *fleet) requireTogether(t *testing.T, want []*fleetWorker) {
 	t.Helper()
 	got := f.run()
@@ -131,7 +131,7 @@ func (f *fleet) requireTogether(t *testing.T, want []*fleetWorker) {
 			continue // and it did not come back before the end
 		}
 		if errors.Is(w.err, distribute.ErrLeft) {
-			continue // the others had come to the end when it was there again
+			continue // the others had finished when it came back
 		}
 		require.NoError(t, w.err, story())
 		if first == nil {
@@ -161,8 +161,8 @@ func unbroken(t *testing.T, n, execution int) (*fleet, []*fleetWorker) {
 }
 
 // Two of four workers die in each of the collectives of a run in turn and come back together, in the middle of an
-// epoch, at its ends and in a validation. While they catch up, one of them is left out for a moment, in which the
-// others go on by some collectives, or dies again.
+// epoch, at its ends and in a validation. While they catch up, one of them is excluded for a moment, while the others
+// continue for some collectives, or dies again.
 func TestTwoNewcomers(t *testing.T) {
 	clean, want := unbroken(t, 4, 1)
 	step := 1
@@ -182,7 +182,7 @@ func TestTwoNewcomers(t *testing.T) {
 	}
 }
 
-// All workers are lost at once, one of them having got the state a moment before; they begin again from the backup.
+// All workers are lost at once, one of them just after it received the state; they restart from the backup.
 func TestAllLostAtOnce(t *testing.T) {
 	clean, want := unbroken(t, 3, 1)
 	for call := 10; call < clean.calls*2/5; call += 3 {
@@ -223,7 +223,7 @@ func TestRandomSchedules(t *testing.T) {
 	}
 }
 
-// A worker that is taken in between the steps of an execution comes to its end with the others.
+// A worker admitted between the steps of an execution reaches its end with the others.
 func TestSchedulesOfExecutions(t *testing.T) {
 	clean, want := unbroken(t, 3, 3)
 	for seed := range uint64(min(*schedules, 20)) {
@@ -236,8 +236,8 @@ func TestSchedulesOfExecutions(t *testing.T) {
 	}
 }
 
-// Between the two Fits a layer is frozen, or thawed, without Compile or with it, and weights are changed. Workers that
-// were started again meanwhile train what the others do, though they have not made a step before.
+// Between the two Fits a layer is frozen or unfrozen, with or without Compile, and weights are changed. Workers
+// restarted meanwhile train the same as the others, although they have not made a step before.
 func TestSchedulesOfFrozenLayers(t *testing.T) {
 	for name, between := range map[string]func(m *Model) error{
 		"without Compile": func(m *Model) error {
@@ -274,8 +274,7 @@ func TestSchedulesOfFrozenLayers(t *testing.T) {
 	}
 }
 
-// A worker that comes back with other layers ends the job with an error that says which, though all are of the same
-// sizes.
+// A worker that comes back with other layers ends the job with an error that names them, although all sizes are equal.
 func TestNewcomerWithOtherLayers(t *testing.T) {
 	f := newFleet(2, 1, 1, fleetFault{call: 20, workers: []int{1}, dies: true, for_: 3})
 	f.life = func(w *fleetWorker) error {
@@ -303,7 +302,7 @@ func TestNewcomerWithOtherLayers(t *testing.T) {
 	require.ErrorContains(t, f.failed, "number 0 is two/kernel of float32[3 3] where worker 0 has one/kernel of float32[3 3]; run the same program on all")
 }
 
-// randomSchedule draws one.
+// randomSchedule draws a schedule.
 func randomSchedule(seed uint64, calls func(n int) int) *fleet {
 	r := rand.New(rand.NewPCG(seed, 9))
 	n := 2 + r.IntN(4)

@@ -29,8 +29,8 @@ func (g *resizing) AllReduce(_ context.Context, _ distribute.WorkerCall, _ ir.Ki
 	return nil
 }
 
-// What replicas tell each other fits the group of the moment, whichever sizes the groups before had, and whether their
-// steps were kept or not.
+// The state that replicas exchange fits the current group, whatever sizes earlier groups had, and whether their steps
+// were kept or not.
 func TestSharedStateOfGroupsThatChange(t *testing.T) {
 	g := &resizing{t: t}
 	s := &shared{Metrics: 32, next: make([][]kernels.Buffer, 1)}
@@ -45,14 +45,14 @@ func TestSharedStateOfGroupsThatChange(t *testing.T) {
 	}
 }
 
-// joining is a group of one worker whose sums take flags along.
+// joining is a group of one worker that reduces flags together with sums.
 type joining struct{}
 
 func (joining) Attach([]byte)  {}
 func (joining) Attached() bool { return true }
 
-// After a step that followed a long one the workers agree anew: the flags of the sum have set out too early for the end
-// of a context to be known to all before the time is up in which steps still go on.
+// After a step that followed a long one the workers agree separately: the flags in the sum were sent too early for all
+// to learn of the end of a context within the grace period.
 func TestLongStepsAgreeAfterwards(t *testing.T) {
 	m := &Model{compiled: &compiled{config: CompileConfig{StepsPerExecution: 1}}}
 	w := &together{outer: t.Context(), riding: joining{}}

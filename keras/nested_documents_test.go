@@ -23,7 +23,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// partHolder is a model that holds parts in fields of every form.
+// partHolder is a model that holds parts in fields of every kind.
 type partHolder struct {
 	Part   layers.Layer            `keras:"part"`
 	Model  *keras.Model            `keras:"model"`
@@ -40,7 +40,7 @@ func (h *partHolder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return x
 }
 
-// layerHolder is a layer that holds one.
+// layerHolder is a layer that holds a layer.
 type layerHolder struct {
 	layers.Base
 	Inner layers.Layer `keras:"inner"`
@@ -55,7 +55,7 @@ func init() {
 	layers.Register[layerHolder]("tests")
 }
 
-// innerKinds make models of every kind, of two inputs and outputs.
+// innerKinds create models of every kind, with two inputs and outputs.
 var innerKinds = map[string]func(t *testing.T, options ...keras.Option) *keras.Model{
 	"Sequential": func(t *testing.T, options ...keras.Option) *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, Activation: "tanh"}, &layers.Dense{Units: 2}}, append(options, keras.InputShape(2))...)
@@ -137,7 +137,7 @@ var innerPlaces = map[string]func(inner *keras.Model, options ...keras.Option) (
 	},
 }
 
-// findModel returns the model of a name inside another.
+// findModel returns the model of the given name inside another.
 func findModel(t *testing.T, m *keras.Model, name string) *keras.Model {
 	var found *keras.Model
 	layers.Walk(m, func(l layers.Layer) {
@@ -149,8 +149,8 @@ func findModel(t *testing.T, m *keras.Model, name string) *keras.Model {
 	return found
 }
 
-// TestModelsInsideOthers: a model of every kind comes back whole from every place inside another: with its layers,
-// weights and policy, whether it is trained, and what it is compiled with, including the state of its optimizer.
+// TestModelsInsideOthers: a model of every kind is restored completely from every place inside another: its layers,
+// weights and policy, whether it is trained, and its compile configuration, including the state of its optimizer.
 func TestModelsInsideOthers(t *testing.T) {
 	outerOptions := map[string][]keras.Option{"": nil, "halves around": {keras.DTypePolicy("mixed_bfloat16")}}
 	innerOptions := map[string][]keras.Option{"": nil, "halves inside": {keras.DTypePolicy("mixed_bfloat16")}}
@@ -173,7 +173,7 @@ func TestModelsInsideOthers(t *testing.T) {
 	}
 }
 
-// sameDocument names the first place in which two documents differ.
+// sameDocument reports the first difference between two documents.
 func sameDocument(t *testing.T, want, got []byte) {
 	t.Helper()
 	var a, b any
@@ -210,8 +210,8 @@ func sameDocument(t *testing.T, want, got []byte) {
 	}
 }
 
-// checkComesBack compares a model, and one inside it, with what a reader makes of the two. The one inside is compared
-// by itself only where alone says so: it computes in the policy of the other there, and by itself in its own.
+// checkComesBack compares a model and a nested one with what a reader makes of them. The nested one is compared
+// separately only if alone is set: inside it uses the outer model's policy, and separately its own.
 func checkComesBack(t *testing.T, m, inner *keras.Model, alone bool) {
 	batch := data.Arrays([][]float32{{1, 2}, {-1, 3}, {0.5, -2}}, [][]float32{{1, 0}, {0, 1}, {1, 1}})
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
@@ -249,8 +249,8 @@ func checkComesBack(t *testing.T, m, inner *keras.Model, alone bool) {
 	}
 }
 
-// TestCompiledInsideWithoutForm: what a model inside is compiled with and no file can say is an error of Save and
-// ToJSON, wherever the model stands, which leaving it out avoids.
+// TestCompiledInsideWithoutForm: if the compile configuration of a nested model cannot be stored in a file, Save and
+// ToJSON return an error, wherever the model is. Omitting the configuration avoids the error.
 func TestCompiledInsideWithoutForm(t *testing.T) {
 	for place, put := range innerPlaces {
 		t.Run(place, func(t *testing.T) {
@@ -274,8 +274,8 @@ func TestCompiledInsideWithoutForm(t *testing.T) {
 	}
 }
 
-// TestCompiledInsideOfKeras reads a model with compiled models in its fields that Keras wrote, and has Keras read it
-// again, where GOKERAS_PYTHON names a Python that has it: the models inside train on.
+// TestCompiledInsideOfKeras reads a model that Keras wrote, with compiled models in its fields, and lets Keras read it
+// again if GOKERAS_PYTHON names a Python that has it: the nested models continue training.
 func TestCompiledInsideOfKeras(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "compiled_inside.json"))
 	require.NoError(t, err)

@@ -37,7 +37,7 @@ func setAll(t *testing.T, m *keras.Model) {
 	require.NoError(t, m.SetWeights(values))
 }
 
-// What a model z - a gives that is called inside another with dicts, as Keras 3.15.1 does.
+// The results of a model z - a that is called inside another with dicts, as in Keras 3.15.1.
 func TestInnerModelCalledWithDict(t *testing.T) {
 	for _, row := range []struct {
 		inputs string
@@ -81,7 +81,7 @@ func TestInnerModelCalledWithDict(t *testing.T) {
 		}
 		m, err := keras.NewFunctional(keras.Inputs(tensors...), keras.Outputs(layers.Apply(&layers.Identity{}, result)))
 		require.NoError(t, err, row)
-		for range 2 { // as made, and as read again
+		for range 2 { // as created, and as read again
 			got, err := m.Predict(context.Background(), data.Arrays(values, nil))
 			require.NoError(t, err, row)
 			require.Equal(t, []float32{float32(row.want.(int))}, got.Elements(), row)
@@ -93,7 +93,7 @@ func TestInnerModelCalledWithDict(t *testing.T) {
 	}
 }
 
-// A dict of data is taken by the names of the inputs, whatever their order.
+// A dict of data is assigned by the names of the inputs, whatever their order.
 func TestDataInAnotherOrder(t *testing.T) {
 	z, a := keras.Input(keras.Shape(1), keras.InputName("z")), keras.Input(keras.Shape(1), keras.InputName("a"))
 	for _, ins := range []keras.Tensors{keras.Inputs(z, a), keras.Inputs(a, z), keras.Dict(map[string]*layers.KerasTensor{"z": z, "a": a})} {
@@ -116,7 +116,7 @@ func TestDataInAnotherOrder(t *testing.T) {
 	}
 }
 
-// Documents hold constants as what Keras has: tensors, or arrays of NumPy.
+// Documents store constants in the kind that Keras has: tensors, or NumPy arrays.
 func TestConstantsKeepTheirKind(t *testing.T) {
 	constant := func(class string) string {
 		return `{"class_name":"` + class + `","config":{"dtype":"float32","value":[[1.5,2]]}}`
@@ -133,7 +133,7 @@ func TestConstantsKeepTheirKind(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `[`+x+`,`+constant("__tensor__")+`,`+constant("__numpy__")+`]`, string(firstArgument(t, text, 1)))
 
-	// Made in Go: layers keep arrays, and models take tensors only, where they take several.
+	// Made in Go: layers keep arrays, and models accept only tensors where they take several.
 	a, err := kernels.FromFloat64s(ir.Float32, ir.Shape{1, 2}, []float64{1.5, 2})
 	require.NoError(t, err)
 	in := keras.Input(keras.Shape(2))
@@ -166,7 +166,7 @@ func firstArgument(t *testing.T, document []byte, layer int) []byte {
 	return o.Config.Layers[layer].Nodes[0].Args[0]
 }
 
-// A model of a fixed batch inside one of an open batch takes any number of examples, as in Keras.
+// A model with a fixed batch inside one with an open batch accepts any number of examples, as in Keras.
 func TestFixedBatchInsideOpenBatch(t *testing.T) {
 	in := keras.Input(keras.Shape(2), keras.FixedBatch(2))
 	inner, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.Apply(&layers.Dense{Units: 2}, in)))
@@ -183,8 +183,8 @@ func TestFixedBatchInsideOpenBatch(t *testing.T) {
 	require.ErrorContains(t, err, "expects shape (None, 2), received shape (1, 3)")
 }
 
-// An open axis fits an inner model that declares its length: what Keras 3.15.1 answers when models are made and when
-// they are called.
+// An open axis fits an inner model that declares its length: the results of Keras 3.15.1 when models are created and
+// when they are called.
 func TestOpenAxisInFrontOfFixed(t *testing.T) {
 	none := layers.Unknown
 	y := keras.Input(keras.Shape(4, 3))
@@ -218,7 +218,7 @@ func TestOpenAxisInFrontOfFixed(t *testing.T) {
 	}
 }
 
-// Keras 3.15.1 names these models so in a new process.
+// The names that Keras 3.15.1 gives these models in a new process.
 func TestInnerModelsAreNumbered(t *testing.T) {
 	first := sequential(t, nil, &layers.Dense{Units: 2})
 	second := sequential(t, nil, &layers.Dense{Units: 3}, &layers.Dense{Units: 1})
@@ -251,7 +251,7 @@ func weightPaths(m *keras.Model) (paths []string) {
 	return paths
 }
 
-// What a model inside is compiled with, and the state of its optimizer, survive a file.
+// The compile configuration of a nested model, and the state of its optimizer, survive in a file.
 func TestInnerOptimizerSurvivesFile(t *testing.T) {
 	inner := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 2})
 	require.NoError(t, inner.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
@@ -285,8 +285,8 @@ func TestInnerOptimizerSurvivesFile(t *testing.T) {
 	require.Nil(t, bare.Layers()[0].(*keras.Model).Optimizer())
 }
 
-// The optimizer of a model without weights has a count of steps and a learning rate, and they have their places in the
-// file, as Keras writes it: of the model itself and of one inside.
+// The optimizer of a model without weights has a step count and a learning rate, which are stored in the file as Keras
+// does: for the model itself and for a nested one.
 func TestOptimizerWithoutWeightsInFile(t *testing.T) {
 	inner := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Reshape{TargetShape: []int{1, 2}})
 	require.NoError(t, inner.Compile(keras.CompileConfig{Optimizer: "rmsprop", Loss: "mse"}))
@@ -353,7 +353,7 @@ func TestNestedOutputStructure(t *testing.T) {
 	require.JSONEq(t, nestedOutputs, string(o.Config.Outputs))
 }
 
-// A file with models inside models opens under any strategy.
+// A file with nested models opens under any strategy.
 func TestNestedModelUnderStrategy(t *testing.T) {
 	inner := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 2})
 	require.NoError(t, inner.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))

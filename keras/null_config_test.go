@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/internal/recorded"
 )
 
-// nullObject is a configuration that Keras wrote, and what it makes of null under each of its keys.
+// nullObject is a configuration that Keras wrote, and Keras's result for null under each of its keys.
 type nullObject struct {
 	Kind      string
 	ClassName string `json:"class_name"`
@@ -36,10 +36,10 @@ func (o *nullObject) read(t *testing.T, key string, value any) error {
 	return err
 }
 
-// meaningless are keys that mean nothing here, or null where Keras misses another key in this configuration.
+// meaningless are keys without a meaning here, or for which null makes Keras miss another key in this configuration.
 var meaningless = map[string]bool{"Discretization.bin_boundaries": true, "IntegerLookup.vocabulary_dtype": true, "StringLookup.oov_method": true}
 
-// Null is read where Keras takes it, and is an error where Keras refuses it: Dropout with "rate": null is not Dropout
+// Null is read where Keras accepts it, and is an error where Keras refuses it: Dropout with "rate": null is not Dropout
 // with a rate of 0.
 func TestNullInConfigs(t *testing.T) {
 	all := recorded.JSON[struct{ Objects []nullObject }](t, "testdata/null_configs.json.gz")
@@ -68,14 +68,15 @@ func TestNullInConfigs(t *testing.T) {
 		}
 	}
 	t.Log(len(all.Objects), "objects:", counts)
-	// What Keras keeps until it fails, or computes something else than here, is refused; no other.
+	// Only nulls are refused that Keras keeps until it fails, or with which it computes something else than would be
+	// computed here.
 	list, err := os.ReadFile("testdata/null_refused.txt")
 	require.NoError(t, err)
 	slices.Sort(refused)
 	require.Equal(t, strings.Split(strings.TrimSpace(string(list)), "\n"), refused)
 }
 
-// An empty list would be taken for one that is not given, where it does not mean that.
+// An empty list would be taken for a missing one, where it does not mean that.
 func TestEmptyListsInConfigs(t *testing.T) {
 	for _, c := range []struct{ class, text, key, want string }{
 		{"MaxPooling2D", `{%q:[]}`, "pool_size", "expected a list with elements, received an empty one"},
@@ -91,7 +92,7 @@ func TestEmptyListsInConfigs(t *testing.T) {
 	}
 }
 
-// Normalizations whose epsilon is None take the number of keras.config.epsilon.
+// Normalizations whose epsilon is None use keras.config.epsilon.
 func TestEpsilonOfNone(t *testing.T) {
 	for _, class := range []string{"LayerNormalization", "RMSNormalization"} {
 		l, err := config.Resolve("layer", config.Object{ClassName: class, Config: json.RawMessage(`{"epsilon":null}`)})

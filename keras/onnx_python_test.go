@@ -34,7 +34,7 @@ var notExported = []string{
 	"is float64, for which ONNX runtimes have no", "is bfloat16, for which ONNX runtimes have no", "is stateful",
 }
 
-// TestRuntimeRunsFileCases exports every model of the cases that predicts and has ONNX Runtime compute the same.
+// TestRuntimeRunsFileCases exports every model of the cases that predicts, and lets ONNX Runtime compute the same.
 // GOKERAS_PYTHON names a Python with onnxruntime.
 func TestRuntimeRunsFileCases(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")

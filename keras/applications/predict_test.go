@@ -32,7 +32,7 @@ func uniform(key string, n int) []float64 {
 	return out
 }
 
-// fill gives every weight the value of its formula, as the function of that name in testdata/applications.py does.
+// fill sets every weight by its formula, like the function of that name in testdata/applications.py.
 func fill(t testing.TB, m *keras.Model, gain float64) {
 	t.Helper()
 	layers.Walk(m, func(l layers.Layer) {
@@ -113,8 +113,8 @@ func (c predictionCase) build(t testing.TB, options func(*applications.Options),
 	return m
 }
 
-// TestPredictions compares the outputs of a model of each family, for weights and images that follow from a formula,
-// with those of real Keras: preprocessing, layers, and classifier.
+// TestPredictions compares the outputs of a model of each family with those of real Keras, for weights and images given
+// by a formula: preprocessing, layers, and classifier.
 func TestPredictions(t *testing.T) {
 	var cases []predictionCase
 	require.NoError(t, json.Unmarshal(unpack(t, "predictions.json"), &cases))

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// arguments are those of Keras's functions that are no arrays.
+// arguments are the arguments of Keras's functions that are not arrays.
 type arguments struct {
 	Source, Target boundingboxes.Format
 	Format         boundingboxes.Format `json:"bounding_box_format"`
@@ -116,7 +116,7 @@ func TestKerasFunctions(t *testing.T) {
 	assert.Len(t, seen, 9)
 }
 
-// TestDeltasLeadBack: what anchors and boxes are coded as leads back to the boxes, in every format.
+// TestDeltasLeadBack: decoding the deltas of anchors and boxes gives the boxes, in every format.
 func TestDeltasLeadBack(t *testing.T) {
 	for _, f := range boundingboxes.Formats() {
 		for _, anchors := range boundingboxes.Formats() {
@@ -131,8 +131,8 @@ func TestDeltasLeadBack(t *testing.T) {
 	}
 }
 
-// TestRelativeOverlap: the overlaps of relative boxes are those of the same ones in cells; Keras refuses compute_ciou
-// of them.
+// TestRelativeOverlap: the overlaps of relative boxes equal those of the same boxes in pixels; Keras refuses relative
+// formats in compute_ciou.
 func TestRelativeOverlap(t *testing.T) {
 	size := boundingboxes.Size{Height: 9, Width: 14}
 	g := ops.NewGraph("overlap")
@@ -144,7 +144,7 @@ func TestRelativeOverlap(t *testing.T) {
 	}
 }
 
-// TestMistakes: each says what was received and what was expected.
+// TestMistakes: each error says what was received and what was expected.
 func TestMistakes(t *testing.T) {
 	size := boundingboxes.Size{Height: 4, Width: 5}
 	for want, call := range map[string]func(g *ops.Graph, b *ops.Tensor){

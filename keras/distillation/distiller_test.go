@@ -23,7 +23,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// recorded is testdata/distillation.json: what Keras's Distiller does.
+// recorded is testdata/distillation.json: the results of Keras's Distiller.
 type recorded struct {
 	X            [][]float32
 	Y            []int32
@@ -112,7 +112,7 @@ func read(t *testing.T) (keras recorded) {
 	return keras
 }
 
-// TestDistillerIsThatOfKeras: six steps of every kind of loss, in batches of which the last is short.
+// TestDistillerIsThatOfKeras: six steps with every kind of loss, in batches the last of which is shorter.
 func TestDistillerIsThatOfKeras(t *testing.T) {
 	want := read(t)
 	require.Len(t, want.Cases, len(cases()))
@@ -281,7 +281,7 @@ func (attention) ComputeLoss(s *keras.Step, teacher, student []*ops.Tensor) *ops
 
 func (attention) LayerNames() (teacher, student string) { return "t_feature", "s_feature" }
 
-// TestOwnLoss: it says what FeatureDistillation does.
+// TestOwnLoss: a custom loss equals FeatureDistillation.
 func TestOwnLoss(t *testing.T) {
 	want := read(t)
 	w := want.Cases["features"]

@@ -21,7 +21,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// relayout doubles what it is given, in a layout of its own.
+// relayout doubles its input, in a layout of its own.
 type relayout struct {
 	layers.Base
 	Name   string
@@ -105,8 +105,8 @@ func distributeTensorIsKeras(t *testing.T, devices []string) {
 	}
 }
 
-// Losses and weights are those of Keras whatever the layouts, and each device has the parts that it has in Keras: of
-// variables, and of what a layer gives a layout.
+// Losses and weights are those of Keras whatever the layouts, and each device has the same parts as in Keras: of
+// variables, and of tensors to which a layer gives a layout.
 func TestDistributeTensorIsKerasOnCPUs(t *testing.T) {
 	distributeTensorIsKeras(t, cpus(4))
 	for _, c := range tfvectors.Load(t, "testdata/keras_distribute_tensor.json.gz") {
@@ -142,7 +142,8 @@ func TestDistributeTensorIsKerasOnCPUs(t *testing.T) {
 	}
 }
 
-// On one device, and under strategies without a mesh, a layout does nothing; a batch that does not divide stays whole.
+// On one device, and under strategies without a mesh, a layout has no effect; a batch that does not divide evenly stays
+// whole.
 func TestDistributeTensorWithoutMesh(t *testing.T) {
 	c := tfvectors.Load(t, "testdata/keras_distribute_tensor.json.gz")[0]
 	mesh, err := distribution.NewDeviceMesh([]int{2, 2}, []string{"batch", "model"}, cpus(4)...)
@@ -202,7 +203,7 @@ func TestDistributeTensorMistakes(t *testing.T) {
 	require.ErrorContains(t, d.DistributeVariable(v, foreign), "the distribution has DeviceMesh(shape [2 2]")
 }
 
-// A variable's own layout counts more than that of the map, for its slots too; results stay those of Keras.
+// A variable's own layout overrides that of the map, for its slots too; results stay those of Keras.
 func TestDistributeVariable(t *testing.T) {
 	c := tfvectors.Load(t, "testdata/keras_distribute_tensor.json.gz")[0]
 	m, d := relaid(t, &c, cpus(4))

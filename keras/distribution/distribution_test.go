@@ -36,8 +36,8 @@ func array(t *testing.T, v any) kernels.Array {
 	return a
 }
 
-// Data parallel training has the losses, scores and weights of Keras's DataParallel, and where batches do not divide,
-// which Keras refuses, those of one device.
+// Data parallel training has the losses, scores and weights of Keras's DataParallel. For batches that do not divide
+// evenly, which Keras refuses, it has those of one device.
 func TestDataParallelIsKeras(t *testing.T) {
 	ran := 0
 	for _, c := range tfvectors.Load(t, "testdata/keras_distribution.json.gz") {
@@ -106,7 +106,7 @@ func check(t *testing.T, c *tfvectors.Case, s distribute.Strategy) {
 	c.Close(t, "evaluated loss", tfvectors.Get(right, "evaluate", "loss"), []float64{scores["loss"]})
 }
 
-// Layout maps find what Keras's find, and what Keras refuses is refused.
+// Layout maps find the same layouts as Keras's, and refuse what Keras refuses.
 func TestLayoutMapIsKeras(t *testing.T) {
 	cases := tfvectors.Load(t, "testdata/keras_distribution.json.gz")
 	want := cases[len(cases)-1].Map(t)

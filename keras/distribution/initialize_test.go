@@ -24,7 +24,7 @@ func ExampleProcesses() {
 	// worker:1 <nil>
 }
 
-// What is not given comes from Keras's variables; a process alone needs nothing.
+// Missing settings come from Keras's variables; a single process needs none.
 func TestInitialize(t *testing.T) {
 	alone, err := distribution.Initialize(distribution.Processes{})
 	require.NoError(t, err)

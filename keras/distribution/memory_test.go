@@ -15,12 +15,12 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A model whose variables and slots take more memory than a device has is an error that names the device and what does
-// not fit; divided over four such devices it learns, to the weights of a device without a limit.
+// A model whose variables and slots need more memory than a device has is an error that names the device and what does
+// not fit. Divided over four such devices it trains to the weights of a device without a limit.
 func TestModelLargerThanADevice(t *testing.T) {
 	// Bytes; the variables and Adam's slots take 9.5 MB.
 	const limit = 6 << 20
-	devices := func(kind string) (names []string) { // each with memory of their own: what could not be trained keeps its memory
+	devices := func(kind string) (names []string) { // each kind with its own memory: a model that could not be trained keeps its memory
 		kernels.Register(async.New(async.Options{Kind: kind, Devices: 4, Memory: limit, Delay: -1}))
 		for i := range 4 {
 			names = append(names, fmt.Sprint(kind, ":", i))

@@ -22,7 +22,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Models whose variables lie in parts on 4 CPUs have the losses, scores and weights of Keras's ModelParallel on 8.
+// Models whose variables are divided over 4 CPUs have the losses, scores and weights of Keras's ModelParallel on 8.
 func TestModelParallelIsKerasOnCPUs(t *testing.T) { modelParallelIsKeras(t, cpus(4)) }
 
 func modelParallelIsKeras(t *testing.T, devices []string) {
@@ -77,7 +77,7 @@ func trainedGPT(t *testing.T, s distribute.Strategy) (*keras.Model, []float64) {
 	t.Helper()
 	m, err := keras.NewModel(&gpt{
 		Tokens: &layers.Embedding{InputDim: 16, OutputDim: 8}, Norm: &layers.LayerNormalization{}, Second: &layers.LayerNormalization{},
-		// The bias of the keys has no gradient but rounding errors, which Adam would blow up to steps.
+		// The gradient of the keys' bias consists of rounding errors only, which Adam would amplify to full steps.
 		Attention: &layers.MultiHeadAttention{NumHeads: 2, KeyDim: 4, UseCausalMask: true, NoBias: true},
 		Wide:      &layers.Dense{Units: 32, Activation: "gelu"}, Back: &layers.Dense{Units: 8}, Out: &layers.Dense{Units: 16},
 	}, distribute.Scope(s), keras.Seed(3))
@@ -108,8 +108,8 @@ func sameWeights(t *testing.T, want, got *keras.Model, tolerance float64, what .
 	}
 }
 
-// A GPT on 4 CPUs, 2 parts of the batch and 2 of the weights, has the weights of one device after 20 steps. The
-// variables and their slots lie in parts.
+// A GPT on 4 CPUs, with 2 parts of the batch and 2 of the weights, has the weights of one device after 20 steps. The
+// variables and their slots are divided.
 func TestModelParallelGPTOnCPUs(t *testing.T) {
 	mesh, err := distribution.NewDeviceMesh([]int{2, 2}, []string{"batch", "model"}, cpus(4)...)
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestModelParallelGPTOnCPUs(t *testing.T) {
 	require.Equal(t, 8*3, parts, "weights and Adam's two slots")
 }
 
-// drawnNetwork is a random network of one of three kinds, always the same for a seed, with data for it.
+// drawnNetwork is a random network of one of three kinds, determined by the seed, with data for it.
 func drawnNetwork(t *testing.T, seed uint64, s distribute.Strategy) (*keras.Model, *data.ArraySource) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -220,7 +220,7 @@ func drawnNetwork(t *testing.T, seed uint64, s distribute.Strategy) (*keras.Mode
 	return m, data.Arrays(x, y)
 }
 
-// Random networks with random layouts of their variables learn what one device learns.
+// Random networks with random layouts of their variables train as on one device.
 func TestRandomNetworksInParts(t *testing.T) {
 	if testing.Short() {
 		randomNetworksInParts(t, cpus(4), 9)
@@ -268,7 +268,7 @@ func randomNetworksInParts(t *testing.T, devices []string, networks uint64) {
 	}
 }
 
-// Recurrent loops, embeddings divided by rows and attention whose heads lie on several devices have the weights of one
+// Recurrent loops, embeddings divided by rows and attention whose heads are on several devices have the weights of one
 // device after training, on meshes of one and of two axes.
 func TestModelParallelLoopsAndRows(t *testing.T) {
 	train := func(s distribute.Strategy) (*keras.Model, []float64) {

@@ -24,15 +24,15 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Models whose variables lie in parts on 4 devices have the losses, scores and weights of Keras's ModelParallel on 8.
+// Models whose variables are divided over 4 devices have the losses, scores and weights of Keras's ModelParallel on 8.
 // (The keys of the recorded layout maps match no path of Keras's model, whose variables stayed whole; the numbers are
 // the same.)
 func TestModelParallelIsKeras(t *testing.T) { modelParallelIsKeras(t, pluginDevices(t)) }
 
-// XLA, given layouts of what layers compute, leaves losses and weights those of Keras.
+// With layouts for the results of layers, XLA computes the losses and weights of Keras.
 func TestDistributeTensorIsKeras(t *testing.T) { distributeTensorIsKeras(t, pluginDevices(t)) }
 
-// So do random networks with random layouts of their variables, on meshes of several shapes.
+// Random networks with random layouts of their variables train as on one device, on meshes of several shapes.
 func TestRandomNetworksOnPlugin(t *testing.T) {
 	networks := uint64(12)
 	if testing.Short() {
@@ -41,8 +41,8 @@ func TestRandomNetworksOnPlugin(t *testing.T) {
 	randomNetworksInParts(t, pluginDevices(t), networks)
 }
 
-// A depthwise convolution behind another one, whose gradients XLA divides, learns what one device learns, with a stride
-// and with a padding.
+// A depthwise convolution after another one, whose gradients XLA divides, trains as on one device, with a stride and
+// with padding.
 func TestDepthwiseOnPlugin(t *testing.T) {
 	mesh, err := distribution.NewDeviceMesh([]int{2, 2}, []string{"batch", "model"}, pluginDevices(t)...)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ var xla = sync.OnceFunc(func() {
 	kernels.Register(pjrt.New("xla4", os.Getenv("GOKERAS_PJRT_CPU"), pjrt.Option{Name: "cpu_device_count", Value: int64(4)}))
 })
 
-// pluginDevices are 4 devices of the plugin for CPUs; without it the test is skipped.
+// pluginDevices returns 4 devices of the plugin for CPUs. Without the plugin the test is skipped.
 func pluginDevices(t *testing.T) []string {
 	if os.Getenv("GOKERAS_PJRT_CPU") == "" {
 		t.Skip("GOKERAS_PJRT_CPU does not name a PJRT plugin for CPUs (the library in the Python package lammps-jax-pjrt-cpu is one)")

@@ -39,8 +39,8 @@ func waveInput(y any, batch int) estimator.InputFn {
 
 var waveColumn = []estimator.FeatureColumn{estimator.NumericColumn{Key: "x", Shape: []int{2}}}
 
-// Ready-made models are what a Keras model with the same weights, loss and optimizer is, step by step, on one replica
-// and on two.
+// Ready-made models equal a Keras model with the same weights, loss and optimizer, step by step, on one replica and on
+// two.
 func TestCannedEqualKeras(t *testing.T) {
 	x, real, class := wave()
 	two := make([]int64, len(class))

@@ -32,7 +32,7 @@ func TestCheckpointState(t *testing.T) {
 	}
 }
 
-// Checkpoints are kept as many as asked for; 0 keeps all.
+// As many checkpoints are kept as requested; 0 keeps all.
 func TestKeepCheckpoints(t *testing.T) {
 	v := distribute.NewVariable(distribute.VariableSpec{Name: "v", Shape: ir.Shape{2}, DType: ir.Float32})
 	for keep, want := range map[int]int{2: 2, 0: 4} {
@@ -64,7 +64,7 @@ func TestKeepCheckpoints(t *testing.T) {
 	require.Empty(t, latest)
 }
 
-// Any bytes are read without a panic, and what is read can be written and read again.
+// Arbitrary bytes cause no panic, and what is read can be written and read again.
 func FuzzCheckpointState(f *testing.F) {
 	for _, text := range []string{"model_checkpoint_path: \"a\"\n", "model_checkpoint_path: \"a\"\nall_model_checkpoint_paths: \"b\"\n", "x", "\"", ": \"\""} {
 		f.Add(text)

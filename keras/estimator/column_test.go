@@ -135,7 +135,7 @@ func TestBinaryHead(t *testing.T) {
 	}
 }
 
-// Columns that are wrong say so.
+// Wrong columns are errors.
 func TestColumnErrors(t *testing.T) {
 	number := NumericColumn{Key: "n"}
 	words := CategoricalColumnWithVocabularyList{Key: "w", Vocabulary: []string{"a"}}

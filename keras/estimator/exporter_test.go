@@ -14,7 +14,7 @@ func TestBetter(t *testing.T) {
 	require.False(t, smallerLoss(loss(1), loss(1)))
 	require.False(t, smallerLoss(loss(1), loss(math.NaN())))
 	require.True(t, smallerLoss(loss(math.NaN()), loss(3)))
-	best, err := parseBest(strings.NewReader(`{"mae": 1}`)) // the loss was no number
+	best, err := parseBest(strings.NewReader(`{"mae": 1}`)) // the loss was not finite
 	require.NoError(t, err)
 	require.True(t, smallerLoss(best, loss(3)))
 	require.Equal(t, loss(1), finite(map[string]float64{"loss": 1, "a": math.NaN(), "b": math.Inf(1)}))

@@ -21,7 +21,7 @@ var ctx = context.Background()
 
 const vectorFile = "testdata/tf_estimator.json.gz"
 
-// strategy is that of a case: none, or Mirrored on so many CPU devices.
+// strategy returns the strategy of a case: none, or Mirrored on the given number of CPU devices.
 func strategy(t testing.TB, replicas int) distribute.Strategy {
 	t.Helper()
 	if replicas == 1 {

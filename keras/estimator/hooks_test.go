@@ -17,7 +17,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// recorder writes down how it is called.
+// recorder records how it is called.
 type recorder struct {
 	estimator.HookBase
 	calls  []string
@@ -106,7 +106,7 @@ func TestNaNLoss(t *testing.T) {
 	require.Equal(t, []float64{0}, value(t, e, "global_step"))
 }
 
-// Checkpoints are opened by any strategy, also by one with another number of replicas.
+// Any strategy can open a checkpoint, even with another number of replicas.
 func TestSwitchStrategy(t *testing.T) {
 	conf := config(t, 2)
 	for i, replicas := range []int{2, 1, 3, 1} {
@@ -177,7 +177,7 @@ func TestBadInput(t *testing.T) {
 	require.ErrorAs(t, panics.Train(ctx, input, estimator.Steps(1)), &p)
 	require.Equal(t, "oh no", p.Value)
 
-	// A checkpoint of another model, and files that are damaged.
+	// A checkpoint of another model, and damaged files.
 	require.NoError(t, e.Train(ctx, input, estimator.Steps(1)))
 	other, err := estimator.NewLinearRegressor(estimator.LinearRegressor{FeatureColumns: waveColumn, Config: conf})
 	require.NoError(t, err)

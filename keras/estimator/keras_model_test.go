@@ -83,7 +83,7 @@ func checkKerasCase(t *testing.T, c *tfvectors.Case, e *estimator.Estimator, got
 	require.Equal(t, 6, found, "%v", names)
 }
 
-// flattened is a nested list as one list.
+// flattened returns a nested list as one list.
 func flattened(v any) any {
 	l, ok := v.([]any)
 	if !ok {

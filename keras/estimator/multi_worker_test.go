@@ -70,8 +70,8 @@ func onTasks(t *testing.T, tasks []cluster.Task, f func(context.Context, *distri
 	}
 }
 
-// multiWorkerCase is train_and_evaluate on several workers: what TensorFlow's had in their variables at the end. It
-// wrote no checkpoint; ours has one, of the chief, with those values.
+// multiWorkerCase is train_and_evaluate on several workers, with the final values of TensorFlow's variables. TensorFlow
+// wrote no checkpoint; here the chief writes one, with those values.
 func multiWorkerCase(t *testing.T, c *tfvectors.Case) {
 	want := c.Map(t)
 	x, y := float32s(t, c.Inputs["x"]), float32s(t, c.Inputs["y"])
@@ -121,7 +121,7 @@ func multiWorkerCase(t *testing.T, c *tfvectors.Case) {
 	require.Len(t, files(t, dir, "events"), 1, "the chief alone writes summaries")
 }
 
-// atEnd notes the variables at the end of a session.
+// atEnd records the variables at the end of a session.
 type atEnd struct {
 	estimator.HookBase
 	values map[string][]float64
@@ -146,12 +146,12 @@ func (h *atEnd) End(s *estimator.Session) error {
 	return nil
 }
 
-// The guide's regressor, and others with data that differ from row to row, on two workers: the chief's folder holds
-// what one replica trains on batches that hold those of both, and both evaluate the same.
+// The guide's regressor, and others whose data differ from row to row, on two workers: the chief's folder holds what
+// one replica trains on batches that contain both workers' examples, and both evaluate the same.
 func TestTwoWorkers(t *testing.T) {
 	x, real, _ := wave()
 	const batch, steps = 8, 6
-	// parts gives each pipeline its half of each batch, one after the other forever.
+	// parts gives each pipeline its half of each batch, endlessly.
 	parts := func(batch int) estimator.InputFn {
 		return func(c distribute.InputContext) (data.Dataset, error) {
 			n := batch / c.NumInputPipelines

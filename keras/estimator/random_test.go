@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestPredictionsDrawAnew: each batch of a prediction draws other numbers, and each call the same ones, as those of a
-// TensorFlow graph with a seed.
+// TestPredictionsDrawAnew: each batch of a prediction draws new numbers, and each call the same ones, like a TensorFlow
+// graph with a seed.
 func TestPredictionsDrawAnew(t *testing.T) {
 	noise := func(_ *estimator.Context, features estimator.Features, _ *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
 		x := features.First()

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/keras/estimator"
 )
 
-// scaled makes an estimator of one weight that gradient descent brings from 0 to 1, in folder dir.
+// scaled makes an estimator, in folder dir, with one weight that gradient descent moves from 0 to 1.
 func scaled(t *testing.T, c estimator.RunConfig) *estimator.Estimator {
 	t.Helper()
 	e, err := estimator.New(scale, c, estimator.Params{"rate": 0.25})
@@ -84,7 +84,7 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// The evaluator evaluates what another process trains, until the last step.
+// The evaluator evaluates what another process trains, up to the last step.
 func TestEvaluatorRole(t *testing.T) {
 	dir := t.TempDir()
 	chief := estimator.RunConfig{ModelDir: dir, SaveCheckpointsSteps: 1, Cluster: tfConfig(`{"cluster": {"chief": ["h0:1"]}, "task": {"type": "chief", "index": 0}}`)}
@@ -116,7 +116,7 @@ func TestEvaluatorRole(t *testing.T) {
 	require.ErrorContains(t, err, "this is a parameter server; let it run parameterserver.RunStrategy")
 }
 
-// A new model begins with the values of another one; one that has a checkpoint continues with its own.
+// A new model is initialized from another one; a model with a checkpoint continues with its own values.
 func TestWarmStart(t *testing.T) {
 	old := t.TempDir()
 	require.NoError(t, scaled(t, estimator.RunConfig{ModelDir: old}).Train(ctx, ones, estimator.Steps(2)))
@@ -158,7 +158,7 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
-// Training and evaluation leave summaries for TensorBoard.
+// Training and evaluation write summaries for TensorBoard.
 func TestSummaries(t *testing.T) {
 	dir := t.TempDir()
 	e := scaled(t, estimator.RunConfig{ModelDir: dir, SaveSummarySteps: new(2)})

@@ -26,12 +26,12 @@ type program struct {
 	optimizer  optimizers.Optimizer
 	seed       uint64
 	batch      int
-	swapped    bool // the terms of the loss come in another order
+	swapped    bool // the terms of the loss are in another order
 	fetch      string
 	frozen     bool
 	steps      int
-	nan        bool // one of the labels of the second batch is no number
-	saves      int  // steps between checkpoints
+	nan        bool // one of the labels of the second batch is NaN
+	saves      int  // number of steps between checkpoints
 }
 
 func (p *program) model(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
@@ -82,12 +82,12 @@ func aProgram() program {
 	return program{units: 5, activation: ops.Tanh, factor: 0.125, name: "hidden", optimizer: &optimizers.SGD{LearningRate: 0.1}, seed: 7, batch: 8, fetch: "total", steps: 3}
 }
 
-// TestEstimatorsOtherProgram: a worker whose ModelFn, optimizer or seed is another one ends the job before the first
-// update, with an error that shows both; one that only differs in its data, or in the order of its operations, trains.
+// TestEstimatorsOtherProgram: a worker with another ModelFn, optimizer or seed ends the job before the first update,
+// with an error that shows both. A worker that differs only in its data, or in the order of its operations, trains.
 func TestEstimatorsOtherProgram(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(p *program)
-		here, there string // parts of what the worker and the coordinator have; "": the job goes well
+		here, there string // parts of what the worker and the coordinator report; "": the job succeeds
 	}{
 		"activation": {func(p *program) { p.activation = ops.Relu }, "operation ", "operation "},
 		"width":      {func(p *program) { p.units = 6 }, "float32[3 6]", "float32[3 5]"},

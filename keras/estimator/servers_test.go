@@ -25,8 +25,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// lineModel is a line with two variables, of which the step assigns one before it is trained, a counter that the step
-// moves, and a mean that follows the predictions.
+// lineModel is a line with two variables, one of which the step assigns before it is trained, a counter that the step
+// increments, and a mean that follows the predictions.
 func lineModel(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
 	kernel := c.GetVariable(distribute.VariableSpec{Name: "line/w", Shape: ir.Shape{3, 1}, DType: ir.Float32, Initializer: &initializers.Constant{Value: 0.5},
 		Constraint: func(w *ops.Tensor) *ops.Tensor { return ops.Clip(w, -0.3, 0.7) }})
@@ -75,7 +75,7 @@ func trainLine(ctx context.Context, s distribute.Strategy, dir string, hooks ...
 	return nil
 }
 
-// countingHook notes the steps that it sees.
+// countingHook records the steps that it sees.
 type countingHook struct {
 	estimator.HookBase
 	steps []int64
@@ -115,9 +115,9 @@ func onServers(t *testing.T, program func(ctx context.Context, s *distribute.Par
 	return errors.Join(err, others)
 }
 
-// TestTrainOnParameterServers: with one worker and a step at a time an Estimator trains on servers as on one device, in
-// two sessions of one job and in a job that continues from a checkpoint, with the state of the optimizer; hooks are
-// told of every step, and checkpoints have whole steps.
+// TestTrainOnParameterServers: with one worker and one step at a time an Estimator trains on servers as on one device,
+// in two sessions of one job and in a job that continues from a checkpoint, with the state of the optimizer. Hooks see
+// every step, and checkpoints have whole steps.
 func TestTrainOnParameterServers(t *testing.T) {
 	alone := t.TempDir()
 	require.NoError(t, trainLine(t.Context(), nil, alone))
@@ -173,7 +173,7 @@ func TestTrainOnParameterServers(t *testing.T) {
 	compare(again)
 }
 
-// TestEstimatorOnServersErrors: what is wrong is told on the coordinator, and on the workers.
+// TestEstimatorOnServersErrors: errors are reported on the coordinator and on the workers.
 func TestEstimatorOnServersErrors(t *testing.T) {
 	err := onServers(t, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 		e, err := estimator.New(func(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, p estimator.Params) (estimator.EstimatorSpec, error) {
@@ -188,7 +188,7 @@ func TestEstimatorOnServersErrors(t *testing.T) {
 	require.ErrorContains(t, err, "worker:0: estimator: Train: on the coordinator: ")
 }
 
-// beginHook tells of the first step.
+// beginHook reports the first step.
 type beginHook struct {
 	estimator.HookBase
 	begun chan struct{}
@@ -200,8 +200,8 @@ func (h *beginHook) AfterRun(*estimator.RunContext, *estimator.RunValues) error 
 	return nil
 }
 
-// TestTrainOnServersEndsWithContext: a worker whose step waits for a server ends with Train's context, not when the
-// time is over in which the server might come back; so does a coordinator whose servers are gone.
+// TestTrainOnServersEndsWithContext: a worker whose step waits for a server ends with Train's context, not after the
+// time in which the server might come back. So does a coordinator whose servers are gone.
 func TestTrainOnServersEndsWithContext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for timeouts: not with -short")

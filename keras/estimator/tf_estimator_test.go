@@ -17,7 +17,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// handlers run recorded cases by the beginning of their ids.
+// handlers run recorded cases, chosen by the beginning of their ids.
 var handlers = []struct {
 	prefix string
 	run    func(t *testing.T, c *tfvectors.Case)
@@ -98,7 +98,7 @@ func modelFnCase(t *testing.T, c *tfvectors.Case) {
 	c.Close(t, "predict", want["predict"], predictions)
 }
 
-// wantError wants an error that has the recorded message.
+// wantError expects an error with the recorded message.
 func wantError(t *testing.T, want any, err error) {
 	t.Helper()
 	message := tfvectors.Get(want, "message").(string)
@@ -126,7 +126,7 @@ func runConfigCase(t *testing.T, c *tfvectors.Case) {
 		conf := estimator.RunConfig{Cluster: &cluster.TFConfig{Lookup: func(string) (string, bool) { return text, true }}}
 		role, err := conf.Role()
 		if tfvectors.IsError(want[name]) {
-			recorded, _, _ := strings.Cut(want[name].(map[string]any)["message"].(string), " in the cluster_spec: ") // which Go writes otherwise
+			recorded, _, _ := strings.Cut(want[name].(map[string]any)["message"].(string), " in the cluster_spec: ") // which Go writes differently
 			require.ErrorContains(t, err, strings.TrimSuffix(recorded, "."), name)
 			require.Error(t, conf.Validate(), name)
 			continue

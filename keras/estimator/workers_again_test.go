@@ -29,8 +29,8 @@ func (h *leaves) AfterRun(_ *estimator.RunContext, v *estimator.RunValues) error
 	return nil
 }
 
-// TestStepsOfANewcomer: a worker that takes the place of a lost one trains up to the step at which the others end, not
-// as many steps as it was told from the checkpoint on where it came in. So does a new chief.
+// TestStepsOfANewcomer: a worker that replaces a lost one trains up to the step at which the others end, instead of
+// making the given number of steps from the checkpoint at which it joined. So does a new chief.
 func TestStepsOfANewcomer(t *testing.T) {
 	for victim := range 2 {
 		dir, addresses := t.TempDir(), []string{}

@@ -17,11 +17,11 @@ import (
 )
 
 // TestEstimatorsOfWorkersDiffer: a worker with another ModelFn, optimizer, seed or number of steps ends the job on all
-// before the first update, with an error that shows both; one that differs in its data alone trains.
+// workers before the first update, with an error that shows both. A worker that differs only in its data trains.
 func TestEstimatorsOfWorkersDiffer(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(p *program)
-		here, there string // parts of what worker 1 and the others have; "": the job goes well
+		here, there string // parts of what worker 1 and the others report; "": the job succeeds
 	}{
 		"activation": {func(p *program) { p.activation = ops.Relu }, "relu", "tanh"},
 		"width":      {func(p *program) { p.units = 6 }, "float32[3 6]", "float32[3 5]"},
@@ -57,7 +57,7 @@ func TestEstimatorsOfWorkersDiffer(t *testing.T) {
 	}
 }
 
-// seen is what a hook finds.
+// seen is what a hook sees.
 type seen struct {
 	estimator.HookBase
 	losses []float64
@@ -68,8 +68,8 @@ func (h *seen) AfterRun(_ *estimator.RunContext, v *estimator.RunValues) error {
 	return nil
 }
 
-// TestLossOfAllWorkers: hooks see the mean of the losses of all workers, as TensorFlow's do, so that a loss on one
-// worker that is no number ends training on all, and no checkpoint has what it made of the weights.
+// TestLossOfAllWorkers: hooks see the mean of the losses of all workers, as TensorFlow's do. So a NaN loss on one
+// worker ends training on all, and no checkpoint stores the resulting weights.
 func TestLossOfAllWorkers(t *testing.T) {
 	x := [][]float32{{1, 2, 3}, {4, 5, 6}}
 	constant := func(c *estimator.Context, f estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestAdaptNamesTheColumnOnce: an error on the way through four packages says where it happened once.
+// TestAdaptNamesTheColumnOnce: an error that passes through four packages names its place once.
 func TestAdaptNamesTheColumnOnce(t *testing.T) {
 	s, err := features.New(map[string]features.Feature{"age": features.FloatNormalized(), "bin": features.FloatDiscretized(3)})
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func spaceCases(t *testing.T) (cases []spaceCase, folder string) {
 	return cases, folder
 }
 
-// table turns columns of JSON into those of Go.
+// table converts columns of JSON to those of Go.
 func table(columns map[string][]any, words func(name string) bool, whole func(name string) bool) map[string]any {
 	out := map[string]any{}
 	for name, values := range columns {
@@ -167,8 +167,8 @@ func floats(t *testing.T, d data.Array) []float64 {
 	return out
 }
 
-// TestSpacesLikeKeras builds the spaces of Keras, adapts them to the same tables, and encodes others; opens the files
-// that Keras wrote; and writes files that it opens itself.
+// TestSpacesLikeKeras builds Keras's spaces, adapts them to the same tables, and encodes others; opens the files that
+// Keras wrote; and writes files that it can open itself.
 func TestSpacesLikeKeras(t *testing.T) {
 	ctx := context.Background()
 	cases, folder := spaceCases(t)

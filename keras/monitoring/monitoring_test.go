@@ -23,7 +23,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// train fits ten batches an epoch with a monitor; each step begins later by slow.
+// train fits ten batches per epoch with a monitor; each step begins later by slow.
 func train(ctx context.Context, s distribute.Strategy, m *monitor.Monitor, slow time.Duration, perExecution int) error {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(s), keras.InputShape(2))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// Of two workers one comes late to every step: the other waits for it, and the metrics of both say so.
+// One of two workers is late for every step: the other waits for it, and the metrics of both show that.
 func TestTwoWorkers(t *testing.T) {
 	const slow = 100 * time.Millisecond
 	var addresses []string

@@ -67,7 +67,7 @@ func (m message) messages(t testing.TB, field protowire.Number) (out []message) 
 	return out
 }
 
-// model is what a test looks at.
+// model is the part of a model that tests check.
 type model struct {
 	inputs, outputs map[string][]string // axes: lengths or names
 	weights         map[string][]int
@@ -75,8 +75,8 @@ type model struct {
 	nodes           []string // "name: Op"
 }
 
-// parse decodes a model and checks what every model must have: versions, names that are defined once and before their
-// use, types of inputs and outputs.
+// parse decodes a model and checks what every model must have: versions, names that are defined once and before use,
+// types of inputs and outputs.
 func parse(t testing.TB, raw []byte) *model {
 	t.Helper()
 	m := decode(t, raw)

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// drawn are networks over sequences with layers and settings drawn at random; the same seed draws the same ones.
+// drawn returns networks over sequences with layers and settings drawn at random; a seed determines them.
 func drawn(t testing.TB, n int, seed uint64) map[string]testCase {
 	c := map[string]testCase{}
 	for i := range n {

@@ -21,7 +21,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// testCase is a model and what it takes.
+// testCase is a model and its inputs.
 type testCase struct {
 	model  *keras.Model
 	shapes [][]int // of one example, for each input
@@ -57,7 +57,7 @@ func functional(t testing.TB, in, out []*layers.KerasTensor, shapes ...[]int) te
 	return testCase{model: m, shapes: shapes}
 }
 
-// cases are models with all that an exported model should hold.
+// cases are models with everything that an exported model can contain.
 func cases(t testing.TB) map[string]testCase {
 	c := map[string]testCase{
 		"dense":            stack(t, []int{5}, &layers.Dense{Units: 4, Activation: "relu"}, &layers.Dense{Units: 3, Activation: "softmax"}),
@@ -131,7 +131,7 @@ func merges(t testing.TB, c map[string]testCase) {
 	c["causal attention"] = functional(t, []*layers.KerasTensor{causal}, []*layers.KerasTensor{layers.Apply(&layers.MultiHeadAttention{NumHeads: 2, KeyDim: 4, UseCausalMask: true}, causal, causal)}, []int{5, 8})
 }
 
-// nested holds models inside models, shared layers, and a model of user code.
+// nested adds nested models, shared layers, and a model of user code.
 func nested(t testing.TB, c map[string]testCase) {
 	inner := stack(t, []int{4}, &layers.Dense{Units: 4, Activation: "tanh"}, &layers.BatchNormalization{}).model
 	x, y := keras.Input(keras.Shape(4), keras.InputName("left")), keras.Input(keras.Shape(4), keras.InputName("right"))
@@ -182,7 +182,7 @@ func (c testCase) sample(n int) []data.Array {
 	return out
 }
 
-// disturb gives all weights values that are not the initial ones, as statistics begin with 0 and 1.
+// disturb sets all weights to other values than the initial ones, because statistics begin with 0 and 1.
 func disturb(t testing.TB, m *keras.Model) {
 	weights, err := m.GetWeights()
 	require.NoError(t, err)
@@ -323,7 +323,7 @@ func uNet(t testing.TB) *keras.Model {
 	return m
 }
 
-// task is a file for the script, with what goes in and what should come out.
+// task is a file for the script, with inputs and expected outputs.
 type task struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
@@ -408,8 +408,8 @@ func TestRuntimePredictsTheSame(t *testing.T) {
 	}
 }
 
-// TestExportBesideDecomposed: what is written whole is asked of the program as it is, not of the one before other
-// operations were taken apart.
+// TestExportBesideDecomposed: whether a composite is written whole is decided by the current program, not by the one
+// before other operations were decomposed.
 func TestExportBesideDecomposed(t *testing.T) {
 	c := stack(t, []int{8, 8, 3}, &layers.Conv2D{Filters: 4, KernelSize: []int{3}, Padding: "same"}, &layers.GroupNormalization{Groups: 2},
 		&layers.Conv2DTranspose{Filters: 3, KernelSize: []int{2}, Strides: []int{2}})

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// fromFloats is an array like a with other values.
+// fromFloats returns an array like a with other values.
 func fromFloats(a kernels.Array, values []float64) (kernels.Array, error) {
 	return kernels.FromFloat64s(a.Type.DType, a.Type.Shape, values)
 }
@@ -107,7 +107,7 @@ func condition(x *ops.Tensor) *ops.Tensor {
 	return ops.Cond(negative, func() []*ops.Tensor { return []*ops.Tensor{ops.Exp(x)} }, func() []*ops.Tensor { return []*ops.Tensor{ops.Zeros(x, x.DType(), x.Shape()...)} })[0]
 }
 
-// scan adds up along axis 1, from the end.
+// scan adds along axis 1, from the end.
 func scan(x *ops.Tensor) *ops.Tensor {
 	xs := ops.Transpose(x, 1, 0, 2)
 	weight := ops.Mean(x, 0, 1)

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// ParseHistory is what the fuzz test drives.
+// ParseHistory is exported for the fuzz test.
 var ParseHistory = parseHistory
 
 // Rectangle is a box or frame in a drawing.
@@ -16,7 +16,7 @@ type Rectangle struct {
 	Frame      bool
 }
 
-// Picture is what tests look at: boxes, frames, points along each edge, and the corners of each line of text.
+// Picture is what tests check: boxes, frames, points along each edge, and the corners of each line of text.
 type Picture struct {
 	W, H  float64
 	Boxes []Rectangle
@@ -64,7 +64,7 @@ func (out *Picture) collect(p *painter, l *layout, u, v float64) {
 	}
 }
 
-// sample takes points along a path.
+// sample returns points along a path.
 func sample(path []segment) (points [][2]float64) {
 	var at point
 	const steps = 40

@@ -63,7 +63,7 @@ func inception(t testing.TB) *keras.Model {
 	return functional(t, keras.Inputs(in), keras.Outputs(h))
 }
 
-// siamese applies one encoder, itself a model with a model inside, to two inputs.
+// siamese applies one encoder, itself a model with a nested model, to two inputs.
 func siamese(t testing.TB) *keras.Model {
 	tower, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 32, Activation: "relu"}, &layers.LayerNormalization{}}, keras.Name("tower"), keras.InputShape(16))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func siamese(t testing.TB) *keras.Model {
 	return functional(t, keras.Inputs(left, right), keras.Outputs(score, a))
 }
 
-// narrow has a model inside whose name is wider than its layers.
+// narrow has a nested model whose name is wider than its layers.
 func narrow(t testing.TB) *keras.Model {
 	inner, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2}}, keras.Name("a_model_with_quite_a_long_name"), keras.InputShape(2))
 	require.NoError(t, err)

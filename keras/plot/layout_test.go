@@ -53,7 +53,8 @@ func TestCrossingsAreThoseOfAllPairs(t *testing.T) {
 	}
 }
 
-// The best places keep the distances, and no small change of all nodes or of a group that touches lowers the sum.
+// The best positions keep the minimum distances, and no small change of all nodes or of a touching group lowers the
+// sum.
 func TestSettleFindsTheMinimum(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {

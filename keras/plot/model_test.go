@@ -27,7 +27,7 @@ func models(t testing.TB) map[string]*keras.Model {
 	}
 }
 
-// In every drawing boxes keep apart, edges pass no box and cross no title, and text stays inside its box.
+// In every drawing boxes do not overlap, edges pass through no box and cross no title, and text stays inside its box.
 func TestNothingOverlaps(t *testing.T) {
 	for name, m := range models(t) {
 		for _, direction := range []string{"TB", "LR", "BT", "RL"} {
@@ -95,7 +95,7 @@ func TestEdges(t *testing.T) {
 	require.Len(t, plot.Draw(recurring(t)).Edges, 4)
 }
 
-// An arrow crosses a frame only where it goes on outside: the model's own inputs and outputs have none.
+// An arrow crosses a frame only if it continues outside: the model's own inputs and outputs have none.
 func TestPortsLeadSomewhere(t *testing.T) {
 	inner, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2}, &layers.Dense{Units: 2}}, keras.InputShape(2), keras.Name("inner"))
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestDotIsThatOfKeras(t *testing.T) {
 	require.NoError(t, plot.Model(m, path, everything...))
 	got, err := os.ReadFile(path)
 	require.NoError(t, err)
-	// The labels are what keras.utils.model_to_dot of Keras 3.15.1 gives for this model.
+	// The labels are those of keras.utils.model_to_dot of Keras 3.15.1 for this model.
 	require.Contains(t, string(got), `<<table border="0" cellborder="1" bgcolor="black" cellpadding="10"><tr><td colspan="2" bgcolor="black"><font point-size="16" color="white"><b>x</b> (InputLayer)</font></td></tr><tr><td bgcolor="white"><font point-size="14">Output shape: <b>(None, 4)</b></font></td><td bgcolor="white"><font point-size="14">Output dtype: <b>float32</b></font></td></tr></table>>`)
 	require.Contains(t, string(got), `Activation: <b>relu</b>`)
 	require.Contains(t, string(got), "layer_0 -> layer_1 [penwidth=2];")
@@ -174,7 +174,7 @@ func TestModelRefuses(t *testing.T) {
 	require.ErrorIs(t, plot.Model(chain(t), filepath.Join(path, "none", "m.svg")), os.ErrNotExist)
 }
 
-// A subclass is one box: what it does inside is not known before it runs.
+// A subclass is one box: its calls are unknown before it runs.
 func TestSubclass(t *testing.T) {
 	m, err := keras.NewModel(&block{Inner: &layers.Dense{Units: 3}})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inked adds up how dark the pixels of a part of a picture are, in units of the drawing: the area that is black.
+// inked sums the darkness of the pixels in a part of an image, in units of the drawing: the area that is black.
 func inked(img *image.RGBA, part image.Rectangle, dpi int) float64 {
 	sum := 0.0
 	for y := part.Min.Y; y < part.Max.Y; y++ {

@@ -78,7 +78,7 @@ func TestArchiveAndFolderGiveTheSame(t *testing.T) {
 	}
 }
 
-// archive writes members as they are given.
+// archive writes members unchanged.
 func archive(t *testing.T, headers ...*zip.FileHeader) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -105,7 +105,7 @@ func deflated(t *testing.T, n int) string {
 	return b.String()
 }
 
-// Archives that no honest program writes are refused when they are opened, or when the member is.
+// Archives that no legitimate program writes are refused when they are opened, or when the member is.
 func TestHostileArchives(t *testing.T) {
 	bomb := deflated(t, 1<<20)
 	for name, c := range map[string]struct {
@@ -152,7 +152,7 @@ func TestCheckDepth(t *testing.T) {
 	require.ErrorContains(t, saving.CheckDepth([]byte(strings.Repeat(`{"a":`, 1000000))), "deep")
 }
 
-// A writer that fails in the middle leaves what was there.
+// A writer that fails in the middle leaves the old file intact.
 func TestFailedWriteIsNoFile(t *testing.T) {
 	c := contents()
 	c.Weights = failing{}

@@ -71,7 +71,7 @@ func TestPathsOfSubclass(t *testing.T) {
 	require.ErrorContains(t, m.Save(t.TempDir()+"/x.keras"), "SaveWeights")
 }
 
-// A layer that is met twice has one place.
+// A layer that is found twice is written once.
 func TestSharedLayerIsWrittenOnce(t *testing.T) {
 	shared := &layers.Dense{Units: 4}
 	a, b := keras.Input(keras.Shape(4)), keras.Input(keras.Shape(4))

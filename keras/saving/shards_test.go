@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestShardsOnAFullDisk: a set of which a file or the index cannot be written leaves the set before it and nothing
-// else; one whose index is there, but could not be confirmed, is whole.
+// TestShardsOnAFullDisk: if a file or the index of a set cannot be written, the previous set remains and nothing else.
+// A set whose index was written but could not be confirmed is complete.
 func TestShardsOnAFullDisk(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 30}, &layers.Dense{Units: 30}}, keras.InputShape(30))
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestShardsOnAFullDisk(t *testing.T) {
 		return all
 	}
 	set := func() error { return saving.WriteShards(path, saving.Objects(m), 4000, write) }
-	for _, full = range []string{".json", "_00001.weights.h5"} { // no set is there
+	for _, full = range []string{".json", "_00001.weights.h5"} { // there is no set
 		require.ErrorIs(t, set(), syscall.ENOSPC)
 		require.Empty(t, files(), full)
 	}
