@@ -20,8 +20,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestParameterServerAssignedWeights: a layer that assigns the weight that is trained, as SpectralNormalization does in
-// each step, trains on parameter servers as on one device, with the model's own step and with one of the user's.
+// TestParameterServerAssignedWeights: a layer that assigns a trained weight in each step, like SpectralNormalization,
+// trains on parameter servers as on one device, with the model's own step and with a user's.
 func TestParameterServerAssignedWeights(t *testing.T) {
 	own := func(s *keras.Step) keras.StepLogs {
 		y := s.Model().Call(s.Training(), s.X[0])
@@ -44,8 +44,8 @@ func TestParameterServerAssignedWeights(t *testing.T) {
 	}
 }
 
-// TestParameterServerAssignedByMany: where several workers go their own ways, what layers assign stays what one of them
-// has assigned: moving statistics that are those of a batch, a kernel whose largest singular value is about one.
+// TestParameterServerAssignedByMany: if several workers train asynchronously, assigned weights keep a value that one of
+// them has assigned: moving statistics are those of a batch, and a kernel's largest singular value is about one.
 func TestParameterServerAssignedByMany(t *testing.T) {
 	x, y := line(40)
 	require.NoError(t, onParameterServers(t, 8, 1, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
@@ -68,7 +68,7 @@ func TestParameterServerAssignedByMany(t *testing.T) {
 	}))
 }
 
-// TestParameterServerAssignedAtTimes: a step that assigns a trained weight for batches of one shape alone is an error.
+// TestParameterServerAssignedAtTimes: a step that assigns a trained weight only for batches of one shape is an error.
 func TestParameterServerAssignedAtTimes(t *testing.T) {
 	x, y := line(40)
 	err := onParameterServers(t, 1, 1, oneAtATime, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
@@ -119,8 +119,8 @@ func (l *assigning) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{y}
 }
 
-// TestParameterServerAssignedRounds: rounds of three closures come to what three replicas do, on any number of workers:
-// what all parts assign is averaged before the weight decays, takes the gradient and is constrained.
+// TestParameterServerAssignedRounds: rounds of three closures give the results of three replicas, on any number of
+// workers: assigned values of all parts are averaged before the weight decays, takes the gradient and is constrained.
 func TestParameterServerAssignedRounds(t *testing.T) {
 	const parts, batch = 3, 4
 	x, y := line(3 * parts * batch)
@@ -154,7 +154,7 @@ func TestParameterServerAssignedRounds(t *testing.T) {
 	}
 }
 
-// TestParameterServerCounts: what asynchronous workers count, in a layer's weights that steps add to, is all there.
+// TestParameterServerCounts: all contributions of asynchronous workers to weights that steps add to are counted.
 func TestParameterServerCounts(t *testing.T) {
 	x, y := line(40)
 	require.NoError(t, onParameterServers(t, 3, 2, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {

@@ -18,12 +18,12 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// oneAtATime makes training on servers that of one device, with variables in two shards.
+// oneAtATime makes training on servers equal that on one device, with variables in two shards.
 func oneAtATime(o *parameterserver.Options) {
 	o.InFlight, o.Consistency.Staleness, o.VariablePartitioner = 1, 1, partitioners.FixedShards{Shards: 2}
 }
 
-// trainsAlike compares training on one device with that on parameter servers: the weights, and what the history says.
+// trainsAlike compares training on one device with that on parameter servers: the weights and the history.
 func trainsAlike(t *testing.T, fit func(ctx context.Context, s distribute.Strategy) (*keras.Model, *keras.History, error)) {
 	t.Helper()
 	local, want, err := fit(t.Context(), distribute.Default())
@@ -84,7 +84,7 @@ func TestParameterServerConstraints(t *testing.T) {
 	}
 }
 
-// halving is a constraint of the user's own: it moves all of a weight half the way to its mean, in a loop.
+// halving is a user's constraint: it moves a weight halfway to its mean, in a loop.
 type halving struct{}
 
 func (halving) Apply(w *ops.Tensor) *ops.Tensor {
@@ -95,7 +95,7 @@ func (halving) Apply(w *ops.Tensor) *ops.Tensor {
 	return final[0]
 }
 
-// TestParameterServerOwnConstraints: servers apply what a user wrote, types and functions, to all of a weight.
+// TestParameterServerOwnConstraints: servers apply users' constraints, types and functions, to the whole weight.
 func TestParameterServerOwnConstraints(t *testing.T) {
 	trainsAlike(t, func(ctx context.Context, s distribute.Strategy) (*keras.Model, *keras.History, error) {
 		m, err := keras.NewSequential([]layers.Layer{
@@ -108,7 +108,7 @@ func TestParameterServerOwnConstraints(t *testing.T) {
 	})
 }
 
-// TestParameterServerBadConstraint: what is no constraint is an error that names the weight, on the caller's side.
+// TestParameterServerBadConstraint: an invalid constraint is an error that names the weight, on the caller's side.
 func TestParameterServerBadConstraint(t *testing.T) {
 	for text, f := range map[string]func(w *ops.Tensor) *ops.Tensor{
 		"shape [1] of a variable of type float32 and shape [6 1]": func(w *ops.Tensor) *ops.Tensor { return ops.Sum(w, 0) },

@@ -17,8 +17,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestWorkerComesBackToOtherData: a worker that is started again does not begin with the data that it began with
-// before, but with those of another pass.
+// TestWorkerComesBackToOtherData: a restarted worker does not begin with the same data as before, but with those of
+// another pass.
 func TestWorkerComesBackToOtherData(t *testing.T) {
 	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
 	var lives [2][]int // the passes that the worker begins, before it is killed and after
@@ -50,7 +50,7 @@ func TestWorkerComesBackToOtherData(t *testing.T) {
 	require.Greater(t, lives[1][1], len(lives[0]), "pass")
 }
 
-// passesOf is data that notes the passes over it, and calls a function when so many batches have been read.
+// passesOf is a dataset that records the passes over it, and calls a function after the given number of batches.
 func passesOf(begun *[]int, after int, then func()) data.Dataset {
 	all, n := serverData(), 0
 	return data.FromGenerator(func(ctx context.Context, pass int) iter.Seq2[data.Batch, error] {

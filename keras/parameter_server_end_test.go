@@ -20,7 +20,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// jobWithoutRows is a job whose server of tables is gone from some time on: the worker waits for rows.
+// jobWithoutRows is a job whose server of tables disappears at some point: the worker waits for rows.
 type jobWithoutRows struct {
 	parameters.Job
 	from, waiting chan struct{}
@@ -41,8 +41,8 @@ func (j *jobWithoutRows) Pull(ctx context.Context, reads ...*parameters.Read) er
 	return ctx.Err()
 }
 
-// TestFitOnServersEndsWithContext: a worker whose step waits for a server ends with Fit's context, not when the time is
-// over in which the server might come back; so does a coordinator whose servers are gone.
+// TestFitOnServersEndsWithContext: a worker whose step waits for a server ends with Fit's context, not after the time
+// in which the server might come back. So does a coordinator whose servers are gone.
 func TestFitOnServersEndsWithContext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for timeouts: not with -short")

@@ -60,8 +60,8 @@ func (p *factsProgram) fit(ctx context.Context, s *distribute.ParameterServerStr
 	return err
 }
 
-// TestServersOtherProgram: where workers run another program, all processes end with an error that shows what it has,
-// and what the others have, before a weight was trained.
+// TestServersOtherProgram: if workers run another program, all processes end with an error that shows both programs'
+// facts, before a weight was trained.
 func TestServersOtherProgram(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(p *factsProgram)
@@ -129,7 +129,7 @@ func TestServersOtherProgram(t *testing.T) {
 	}
 }
 
-// TestServersWhyEnded: a worker that comes when the program of another one has ended the job is told why it did.
+// TestServersWhyEnded: a worker that arrives after another one's program has ended the job is told the reason.
 func TestServersWhyEnded(t *testing.T) {
 	spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 1})
 	run := func(task *cluster.Task) error {

@@ -26,8 +26,8 @@ func (n *notes) SetNote(_ context.Context, key string, value []byte) error {
 	return nil
 }
 
-// TestLongHistory: the history of many epochs lies in many notes, each far below the limit of one, and an epoch writes
-// no more at the end than at the beginning. A later coordinator that reads it goes on where it ends.
+// TestLongHistory: the history of many epochs is stored in many notes, each far below the size limit, and an epoch
+// writes no more at the end than at the beginning. A later coordinator that reads it continues where it ends.
 func TestLongHistory(t *testing.T) {
 	const epochs, parts = 20_000, 4
 	kept := &notes{all: map[string][]byte{}}

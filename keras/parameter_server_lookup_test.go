@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// otherIDs gives an embedding other ids in training than in inference, as layers do that hide words.
+// otherIDs gives an embedding other ids in training than in inference, like layers that mask words.
 type otherIDs struct {
 	layers.Base
 	random bool
@@ -60,7 +60,7 @@ func (l *routed) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Add(rows, chosen)}
 }
 
-// twice looks everything up two times, and other words once, in a second table.
+// twice looks up everything twice, and other words once, in a second table.
 type twice struct {
 	layers.Base
 	first, second *layers.Embedding
@@ -93,14 +93,14 @@ func (l *looped) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return ops.Map(func(xs []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{layers.Invoke(l.table, c, xs[0])} }, in[0])
 }
 
-// minimizing is a step of the user's.
+// minimizing is a user's step.
 func minimizing(s *keras.Step) keras.StepLogs {
 	y := s.Model().Call(s.Training(), s.X[0])
 	s.Minimize(s.Optimizer(), s.ComputeLoss(y), s.Model().TrainableVariables())
 	return s.ComputeMetrics(y)
 }
 
-// scaling is a step of the user's that takes gradients, and makes them smaller by what their norm says.
+// scaling is a user's step that takes gradients, and scales them down by their norm.
 func scaling(s *keras.Step) keras.StepLogs {
 	y := s.Model().Call(s.Training(), s.X[0])
 	gradients := ops.NewTape(s).Gradients(s.ComputeLoss(y), s.Model().TrainableVariables())
@@ -112,8 +112,8 @@ func scaling(s *keras.Step) keras.StepLogs {
 	return s.ComputeMetrics(y)
 }
 
-// TestParameterServerLookups: rows on servers are those that the step looks up, also where these are others in training
-// than in inference, drawn at random, or chosen by other rows, under Fit and in a step of the user's.
+// TestParameterServerLookups: the rows fetched from servers are those that the step looks up, even if they differ
+// between training and inference, are drawn at random, or are chosen by other rows, under Fit and in a user's step.
 func TestParameterServerLookups(t *testing.T) {
 	for name, first := range map[string]func() []layers.Layer{
 		"others in training": func() []layers.Layer {
@@ -149,16 +149,16 @@ func TestParameterServerLookups(t *testing.T) {
 	}
 }
 
-// rounded makes ids of numbers.
+// rounded turns numbers into ids.
 type rounded struct{ layers.Base }
 
 func (l *rounded) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Cast(ops.Clip(ops.Round(ops.AddScalar(ops.MultiplyScalar(in[0], 2), 5)), 0, 10), ir.Int32)}
 }
 
-// TestParameterServerRowsAlone: Fit fetches the rows that a batch looks up, and so does a step of the user's that
-// minimizes, with CheckNumerics too, or takes gradients and scales and clips them. One that needs the gradient of the
-// whole table fetches the whole, and trains all the same.
+// TestParameterServerRowsAlone: Fit fetches only the rows that a batch looks up. So does a user's step that minimizes,
+// with CheckNumerics too, or that takes gradients and scales and clips them. A step that needs the gradient of the
+// whole table fetches all of it, and still trains.
 func TestParameterServerRowsAlone(t *testing.T) {
 	const all, steps, epochs = 20_000, 6, 3
 	taking := func(change func(s *keras.Step, g *ops.Tensor) *ops.Tensor) keras.StepFunc {
@@ -258,7 +258,7 @@ func TestParameterServerRowsAlone(t *testing.T) {
 	}
 }
 
-// positive makes numbers of rows that those of no row, zeros, would not give.
+// positive computes numbers from rows that zeros, the rows without a lookup, would not give.
 type positive struct{ layers.Base }
 
 func (l *positive) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {

@@ -30,8 +30,8 @@ func (o *ones) Pull(_ context.Context, reads ...*parameters.Read) error {
 	return nil
 }
 
-// failingData are data that cannot be read. Asked for a batch they look at the weights, and leave there what the step
-// would.
+// failingData are data that cannot be read. When asked for a batch they check the weights, and leave there what the
+// step would.
 type failingData struct {
 	source
 	weight *serverWeight
@@ -55,8 +55,8 @@ func (f *failingData) next() (*data.Batch, error) {
 	return nil, errStep
 }
 
-// TestFailedStepLeavesNoWeights: the weights that were sent along for the steps that waited serve one of them. When
-// that fails, the next one reads its own, and does not take the gradients for weights.
+// TestFailedStepLeavesNoWeights: weights that were fetched ahead for waiting steps serve one of them. If that step
+// fails, the next one reads its own, and does not mistake the gradients for weights.
 func TestFailedStepLeavesNoWeights(t *testing.T) {
 	m, err := NewSequential([]layers.Layer{&layers.Dense{Units: 2}}, InputShape(3))
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestFailedStepLeavesNoWeights(t *testing.T) {
 		dense: []*serverWeight{weight}, trained: []*serverWeight{weight}, turn: make(chan struct{}, 1), reads: true, lookup: &tableLookups{}}
 	src.memory = w.memory()
 	require.NoError(t, job.Pull(t.Context(), src.memory.reads...))
-	src.memory.ready = 2 // both steps waited when the values were asked for
+	src.memory.ready = 2 // both steps were waiting when the values were requested
 	w.giveBack(src.memory)
 	var argument bytes.Buffer
 	require.NoError(t, gob.NewEncoder(&argument).Encode(serverStep{Batch: -1}))

@@ -32,8 +32,8 @@ func (c countedBatches) Batches(ctx context.Context, epoch int) iter.Seq2[data.B
 	}
 }
 
-// TestRoundsReadOnce: in synchronous training a worker that leaves batches to others reads on from where it is. It does
-// not begin the dataset anew for each step. The result is that of the same examples in memory.
+// TestRoundsReadOnce: in synchronous training a worker that leaves batches to others continues reading at its position,
+// instead of restarting the dataset for each step. The result is that of the same examples in memory.
 func TestRoundsReadOnce(t *testing.T) {
 	const steps, epochs = serverRows / 2, 2
 	var read atomic.Int64

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestRowMemory: the rows that servers write are the input of the step, and it writes its gradients where they are sent
-// from; both serve the next batches as well. Rows that came another way are copied.
+// TestRowMemory: the rows that servers write are the step's input, and the step writes its gradients where they are
+// sent from. Both serve the next batches too. Rows that arrived in another way are copied.
 func TestRowMemory(t *testing.T) {
 	v := &parameters.Variable{Name: "v", Shape: ir.Shape{100, 4}, Width: 4}
 	m := &rowMemory{}

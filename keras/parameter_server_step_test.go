@@ -54,7 +54,8 @@ func TestParameterServerTrainStep(t *testing.T) {
 	}
 }
 
-// TestParameterServerStepsThatCannotBe: what needs the new weights within the step is an error that says what to do.
+// TestParameterServerStepsThatCannotBe: a step that needs the new weights within the step is an error that says what to
+// do.
 func TestParameterServerStepsThatCannotBe(t *testing.T) {
 	type maker func(other optimizers.Optimizer) keras.StepFunc
 	fixed := func(step keras.StepFunc) maker { return func(optimizers.Optimizer) keras.StepFunc { return step } }

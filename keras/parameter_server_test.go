@@ -32,8 +32,8 @@ func onParameterServers(t *testing.T, workers, servers int, change func(*paramet
 	return withFaults(t, workers, servers, change, program, nil)
 }
 
-// withFaults is onParameterServers with workers that are lost: after each of the pauses the next worker ends as if it
-// were killed, and is started again.
+// withFaults is onParameterServers with workers that are lost: after each of the pauses the next worker ends as if
+// killed, and is restarted.
 func withFaults(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram, pauses []time.Duration) error {
 	t.Helper()
 	spec := clustertest.Jobs(t, map[string]int{"worker": workers, "ps": servers})
@@ -131,7 +131,7 @@ func serverData() *data.ArraySource {
 	return data.Arrays(data.Must(data.ArrayOf(ids, serverRows, 2)), data.Must(data.ArrayOf(y, serverRows, 1)))
 }
 
-// serverOptimizers are all that servers know.
+// serverOptimizers are all optimizers that servers implement.
 var serverOptimizers = map[string]func() optimizers.Optimizer{
 	"sgd":      func() optimizers.Optimizer { return &optimizers.SGD{LearningRate: 0.1} },
 	"momentum": func() optimizers.Optimizer { return &optimizers.SGD{LearningRate: 0.1, Momentum: 0.9} },
@@ -171,9 +171,9 @@ func valuesOfAll(t testing.TB, vars distribute.Variables) (out [][]float64) {
 	return out
 }
 
-// TestParameterServerFitIsFit: one worker with one closure at a time trains as Fit does on one device, with the rows of
-// embeddings alone on the wire and the optimizer on the servers, whatever the optimizer and the shards; the state of
-// the optimizer comes back too.
+// TestParameterServerFitIsFit: one worker with one closure at a time trains like Fit on one device, with only the
+// needed rows of embeddings transferred and the optimizer on the servers, whatever the optimizer and the shards. The
+// state of the optimizer comes back too.
 func TestParameterServerFitIsFit(t *testing.T) {
 	for name, optimizer := range serverOptimizers {
 		t.Run(name, func(t *testing.T) {
@@ -190,8 +190,8 @@ func TestParameterServerFitIsFit(t *testing.T) {
 			}
 			err = onParameterServers(t, 1, 2, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 				m, remote := serverModel(t, kind, s), optimizer()
-				// All workers go through data in memory in the order of their seeds; without shuffling that is the
-				// order of the data.
+				// All workers read data in memory in the order of their seeds; without shuffling that is the order of
+				// the data.
 				h, err := fitServerModel(ctx, m, remote)
 				if err != nil {
 					return err
@@ -245,9 +245,9 @@ func TestParameterServerFitGoesOn(t *testing.T) {
 	}))
 }
 
-// TestSynchronousRoundsKeepTheirBits: a round is the mean of the gradients of its batches, whoever computes them; so a
-// run whose workers die and come back, and one with another number of workers, end with the bits of one that nothing
-// happened to.
+// TestSynchronousRoundsKeepTheirBits: a round is the mean of the gradients of its batches, whoever computes them. So
+// runs whose workers die and come back, and runs with another number of workers, end with the bits of an undisturbed
+// run.
 func TestSynchronousRoundsKeepTheirBits(t *testing.T) {
 	run := func(workers int, pauses []time.Duration) (weights [][]float64) {
 		change := func(o *parameterserver.Options) {
@@ -310,8 +310,8 @@ func TestAsynchronousFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestRoundsOfEqualBatches: a round whose batches are equal is the step of one device on that batch: gradients, and
-// what moving statistics move by, are means. A second model of the same job trains like the first.
+// TestRoundsOfEqualBatches: a round of equal batches equals the step of one device on that batch: gradients, and
+// changes of moving statistics, are means. A second model of the same job trains like the first.
 func TestRoundsOfEqualBatches(t *testing.T) {
 	const rows, batches = 8, 6
 	r := rand.New(rand.NewPCG(7, 7))

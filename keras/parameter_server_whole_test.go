@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestParameterServerWholeTables: where a large table is transferred as a whole the worker says so once, with what to
-// do.
+// TestParameterServerWholeTables: if a large table is transferred as a whole, the worker reports it once, with the
+// remedy.
 func TestParameterServerWholeTables(t *testing.T) {
 	rows := func(s *keras.Step) keras.StepLogs {
 		y := s.Model().Call(s.Training(), s.X[0])

@@ -18,8 +18,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestErrorsNameAFileOnce: what the system says of a file has its path too, and the message around it must not repeat
-// it.
+// TestErrorsNameAFileOnce: errors of the system include the path, which the message around them must not repeat.
 func TestErrorsNameAFileOnce(t *testing.T) {
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 1})
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))

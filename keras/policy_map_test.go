@@ -17,7 +17,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// policyMaps is what Keras's DTypePolicyMap comes to; see testdata/policy_map.py.
+// policyMaps are the results of Keras's DTypePolicyMap; see testdata/policy_map.py.
 type policyMaps struct {
 	Lookups []struct {
 		Default, Name, Compute, Variable string
@@ -132,7 +132,7 @@ func dtypesOf(t *testing.T, document []byte) map[string]any {
 	return found
 }
 
-// withoutIDs takes out what Keras numbers shared objects by.
+// withoutIDs removes the numbers by which Keras identifies shared objects.
 func withoutIDs(v any) any {
 	if m, ok := v.(map[string]any); ok {
 		delete(m, "shared_object_id")

@@ -29,8 +29,8 @@ func monteCarlo(t *testing.T, options ...keras.Option) *keras.Model {
 	return m
 }
 
-// TestPredictionsDrawAnew: each batch and each call drops other numbers, whose mean is what came in; models of equal
-// seeds agree call by call whatever else they do, and one that was read begins again.
+// TestPredictionsDrawAnew: each batch and each call drops other numbers, with the inputs as the mean. Models of equal
+// seeds agree call by call whatever else they do, and a model that was read starts over.
 func TestPredictionsDrawAnew(t *testing.T) {
 	ctx := context.Background()
 	ones := data.Arrays(slices.Repeat([][]float32{slices.Repeat([]float32{1}, 16)}, 8), nil)
@@ -83,7 +83,7 @@ func TestPredictionsDrawAnew(t *testing.T) {
 	require.NotEqual(t, predict(monteCarlo(t)), predict(monteCarlo(t, keras.Seed(3))))
 }
 
-// TestPredictionsAtOnceDrawAnew: goroutines share the numbers among them.
+// TestPredictionsAtOnceDrawAnew: goroutines share the sequence of numbers.
 func TestPredictionsAtOnceDrawAnew(t *testing.T) {
 	m, b := monteCarlo(t), monteCarlo(t)
 	x := data.Arrays([][]float32{slices.Repeat([]float32{1}, 16), slices.Repeat([]float32{1}, 16)}, nil)
@@ -137,8 +137,8 @@ func TestPredictionsAreNotTheNoiseOfTraining(t *testing.T) {
 	}
 }
 
-// TestEvaluationsDrawAnew: each batch and each call of evaluations has other noise, whose mean square is the loss;
-// models of equal seeds agree, and what was evaluated before changes nothing about a validation.
+// TestEvaluationsDrawAnew: each batch and each call of evaluations has other noise, whose mean square is the loss.
+// Models of equal seeds agree, and earlier evaluations do not affect a validation.
 func TestEvaluationsDrawAnew(t *testing.T) {
 	ctx := context.Background()
 	x := slices.Repeat([][]float32{{0, 0, 0, 0}}, 12)
@@ -196,7 +196,7 @@ func (c *testLosses) OnTestBatchEnd(_ int, logs *callbacks.Logs) error {
 	return nil
 }
 
-// TestRandomValidationAfterABackup: a run that goes on finds the validations of one that was not interrupted.
+// TestRandomValidationAfterABackup: a resumed run has the validations of an uninterrupted one.
 func TestRandomValidationAfterABackup(t *testing.T) {
 	x := slices.Repeat([][]float32{{0, 0, 0, 0}}, 8)
 	fit := func(list ...callbacks.Callback) ([]float64, error) {

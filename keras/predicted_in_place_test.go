@@ -81,8 +81,8 @@ func (m *Model) mustPredictAll(t *testing.T, a *data.ArraySource, n int) []data.
 	return all
 }
 
-// TestResultsThatAreInputs: an array that is an example and a result is read before it is written, and one result twice
-// is written last by the last output.
+// TestResultsThatAreInputs: an array that is both an example and a result is read before it is written. An array given
+// for two results holds the last output.
 func TestResultsThatAreInputs(t *testing.T) {
 	m := largeOutputs(t)
 	x := wideExamples(3)
@@ -99,7 +99,7 @@ func TestResultsThatAreInputs(t *testing.T) {
 	require.False(t, slices.ContainsFunc(data.Values[float32](got[1]), func(v float32) bool { return v != 7 }))
 }
 
-// TestLargeOutputsAllocateNothing: nor does writing them in place.
+// TestLargeOutputsAllocateNothing: writing them in place does not allocate either.
 func TestLargeOutputsAllocateNothing(t *testing.T) {
 	m := largeOutputs(t)
 	a := data.Arrays(data.Must(data.ArrayOf(wideExamples(3), 3, wideRow)), nil)

@@ -44,7 +44,7 @@ func twoInputs(n int, named bool) *data.ArraySource {
 	return data.Arrays([]any{a, b}, nil)
 }
 
-// TestPredictAllocatesNothing: after the first call with examples of a shape, a call allocates the result at most.
+// TestPredictAllocatesNothing: after the first call with examples of a shape, a call allocates at most the result.
 func TestPredictAllocatesNothing(t *testing.T) {
 	ctx := context.Background()
 	for replicas := 1; replicas <= 3; replicas++ {
@@ -59,7 +59,7 @@ func TestPredictAllocatesNothing(t *testing.T) {
 					require.NoError(t, err)
 				}
 				checkNoAllocations(t, 800, func() {
-					for x, into := range results { // shapes take turns
+					for x, into := range results { // alternating shapes
 						if err := m.PredictOnBatchInto(ctx, x, into...); err != nil {
 							t.Fatal(err)
 						}
@@ -98,7 +98,7 @@ func TestPredictOneOutputAllocatesItsResult(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// newResults makes arrays like others: what no Predict can do without.
+// newResults returns new arrays like the given ones: what every Predict must allocate.
 func newResults(t *testing.T, like []data.Array) []data.Array {
 	out := make([]data.Array, len(like))
 	for i, a := range like {
@@ -117,7 +117,7 @@ type countCalls struct {
 
 func (c *countCalls) OnPredictBatchEnd(int) error { c.n++; return nil }
 
-// viaDataset predicts the long way, which shares nothing with the direct one but the program.
+// viaDataset predicts the long way, which shares only the program with the direct one.
 func viaDataset(t *testing.T, m *Model, x *data.ArraySource, batch int) []data.Array {
 	t.Helper()
 	calls := countCalls{}
@@ -127,8 +127,8 @@ func viaDataset(t *testing.T, m *Model, x *data.ArraySource, batch int) []data.A
 	return out
 }
 
-// TestPredictionsAreUsedAgain: what one call leaves behind serves the next one rightly, after changes of shape, of
-// weights, of the compiled losses and of the layers.
+// TestPredictionsAreUsedAgain: what one call leaves behind serves the next one correctly, after changes of shape,
+// weights, compiled losses and layers.
 func TestPredictionsAreUsedAgain(t *testing.T) {
 	for replicas := 1; replicas <= 3; replicas++ {
 		m := twoByTwo(t, replicas)
@@ -193,7 +193,7 @@ func TestPredictAfterLayersChanged(t *testing.T) {
 	assert.Len(t, m.predictions.binders, 1, "what belongs to the old layers is gone")
 }
 
-// TestConcurrentPredictions: many goroutines, shapes that take turns, weights that change meanwhile.
+// TestConcurrentPredictions: many goroutines, alternating shapes, and weights that change meanwhile.
 func TestConcurrentPredictions(t *testing.T) {
 	m := twoByTwo(t, 2)
 	_, err := m.PredictAll(t.Context(), twoInputs(3, false))
@@ -267,7 +267,7 @@ func (f *fewer) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return ops.Reshape(ops.Tile(ops.Sum(x), f.rows), f.rows, 1)
 }
 
-// TestOutputsWithRowsOfTheirOwn: results are joined also where an output does not have one row for each example.
+// TestOutputsWithRowsOfTheirOwn: results are concatenated even if an output does not have one row per example.
 func TestOutputsWithRowsOfTheirOwn(t *testing.T) {
 	for _, rows := range []int{1, 2, 3, 5} {
 		m, err := NewModel(&fewer{rows})

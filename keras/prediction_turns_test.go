@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// While as many batches are computed as may be, PredictOnBatch waits, and gives up with its context.
+// While the maximum number of batches is being computed, PredictOnBatch waits, and gives up when its context ends.
 func TestPredictOnBatchTakesTurns(t *testing.T) {
 	m, err := NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, InputShape(2))
 	require.NoError(t, err)

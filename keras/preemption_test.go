@@ -19,8 +19,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A machine that is announced to be taken away makes a backup in the middle of an epoch; the next run resumes there and
-// ends with the bits of one that was not interrupted.
+// When the preemption of its machine is announced, a run writes a backup in the middle of an epoch. The next run
+// resumes there and ends with the bits of an uninterrupted run.
 func TestPreemption(t *testing.T) {
 	var taken atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

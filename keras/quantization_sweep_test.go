@@ -55,8 +55,8 @@ func quantizedDense(b *testing.B, mode string, block, batch, features, units int
 }
 
 // BenchmarkQuantizedShapes predicts with Dense layers of random shapes, 1 to 512 examples and 64 to 4096 features and
-// units, in each mode, with random blocks of 32 to 1024 inputs or none, and reports how many times as long as float32
-// that takes: the median and the most.
+// units, in each mode, with random blocks of 32 to 1024 inputs or none. It reports the time relative to float32: the
+// median and the maximum.
 func BenchmarkQuantizedShapes(b *testing.B) {
 	modes := []string{"float32", "int8", "int4", "gptq", "awq", "float8", "gptq ordered", "gptq 8", "gptq 2"}
 	r := rand.New(rand.NewPCG(16, 4))
