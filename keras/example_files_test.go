@@ -98,8 +98,8 @@ func ExampleModel_OnChief() {
 // Autoencoder is a model of a user's type that can be saved.
 type Autoencoder struct {
 	Units   int          `keras:"units"`
-	Decoder *keras.Model `keras:"decoder"` // a setting
-	Encoder layers.Layer `keras:"-"`       // created by Assemble
+	Decoder *keras.Model `keras:"decoder"` // given
+	Encoder layers.Layer `keras:"-"`       // made
 }
 
 func (a *Autoencoder) Assemble() error {
