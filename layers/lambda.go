@@ -3,7 +3,6 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
@@ -33,23 +32,19 @@ type Lambda struct {
 	arguments Keywords // of a function of keras.ops, from a file
 }
 
-var lambdas = map[string]LambdaFunc{}
+var lambdas = config.NewFunctions[LambdaFunc]("layers: RegisterLambda")
 
 // RegisterLambda registers a function for Lambda layers under a name. Files contain "Custom>name", or the given package
 // instead of Custom; the name alone finds it if only one package has it. Call RegisterLambda from init. It panics if
-// the name is taken.
+// the name is taken or the function is nil.
 func RegisterLambda(name string, f LambdaFunc, packageName ...string) {
-	name = config.FullName("layers: RegisterLambda", name, packageName)
-	if _, taken := lambdas[name]; taken {
-		panic("layers: RegisterLambda called twice for " + name)
-	}
-	lambdas[name] = f
+	lambdas.Register(name, f, packageName)
 }
 
 // lambdaNamed finds a registered function.
 func lambdaNamed(name string) (full string, f LambdaFunc) {
-	if full, ok := config.FindName(lambdas, name); ok {
-		return full, lambdas[full]
+	if full, f, ok := lambdas.Find(name); ok {
+		return full, f
 	}
 	return name, nil
 }
@@ -82,7 +77,7 @@ func lambdaFunction(function any, arguments Keywords) (LambdaFunc, error) {
 		if k := operationNames[f]; k != nil {
 			return func(c *Context, in []*ops.Tensor) *ops.Tensor { return k.onTensors(c, in, arguments) }, nil
 		}
-		return nil, fmt.Errorf("no function is registered under %q; known: %s; make it known with layers.RegisterLambda", f, strings.Join(lambdaNames(), ", "))
+		return nil, fmt.Errorf("no function is registered under %q; known: %s; make it known with layers.RegisterLambda", f, strings.Join(lambdas.Names(), ", "))
 	}
 	return nil, fmt.Errorf("the Function is %s; expected a layers.LambdaFunc, a func(*ops.Tensor) *ops.Tensor or the name of a registered function", config.Received(function))
 }
@@ -104,15 +99,6 @@ func (k *operationKind) onTensors(c *Context, in []*ops.Tensor, named Keywords) 
 		ops.Fail(c.Graph(), fmt.Errorf("the function %q of the Lambda: %w", k.name, err))
 	}
 	return (&Operation{kind: k, settings: settings}).compute(c.Graph(), call, false, func(t *KerasTensor) *ops.Tensor { return values[t] })[0]
-}
-
-func lambdaNames() []string {
-	names := make([]string, 0, len(lambdas))
-	for name := range lambdas {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // IgnoredConfig lists what follows from the function.

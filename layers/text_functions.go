@@ -57,13 +57,13 @@ func (s textStep[F]) get(v any) (word string, f F, err error) {
 		if v == "" || slices.Contains(s.words, v) {
 			return v, f, nil
 		}
-		if f, ok := s.functions.Find(v); ok {
+		if _, f, ok := s.functions.Find(v); ok {
 			return "", f, nil
 		}
 		return "", f, fmt.Errorf("unknown %s %q; use %s, a function of one text, or the name of one that is known by %s", s.field, v, s.quoted(), s.functions.Call())
 	case config.Object:
 		if name, ok := v.FunctionName(); ok {
-			if f, ok := s.functions.Find(name); ok {
+			if _, f, ok := s.functions.Find(name); ok {
 				return "", f, nil
 			}
 			return "", f, fmt.Errorf("holds the Python function %q, which is not run; make a Go function in its place known by that name with %s", name, s.functions.Call())

@@ -136,7 +136,7 @@ func byName(name string) (Loss, error) {
 		}
 		return l, nil
 	}
-	if f, ok := own.Find(name); ok {
+	if _, f, ok := own.Find(name); ok {
 		return Get(f)
 	}
 	known := slices.Sorted(maps.Keys(functions))

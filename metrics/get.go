@@ -170,7 +170,7 @@ func byName(name string) (Metric, error) {
 		m.SetName(name)
 		return m, nil
 	}
-	if f, ok := own.Find(name); ok {
+	if _, f, ok := own.Find(name); ok {
 		return Get(f)
 	}
 	known := slices.Sorted(maps.Keys(names))

@@ -2,13 +2,15 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// Functions are the functions of one kind (losses, metrics) that programs have given names, under which files have
-// them. F is their type.
+// Functions are the functions of one kind (losses, metrics, activations) with the names under which files have them. F
+// is their type. Several goroutines may use a set at the same time.
 type Functions[F any] struct {
 	call   string // how programs name them, "losses.RegisterFunc", for messages
 	mu     sync.RWMutex
@@ -26,7 +28,11 @@ func (r *Functions[F]) Register(name string, f F, packageName []string) {
 	if reflect.ValueOf(f).IsNil() {
 		panic(r.call + " of " + name + " received a nil function")
 	}
-	name = FullName(r.call, name, packageName)
+	r.Add(FullName(r.call, name, packageName), f)
+}
+
+// Add gives a function a full name; those of Keras itself have no package. It panics when the name is taken.
+func (r *Functions[F]) Add(name string, f F) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, taken := r.byName[name]; taken {
@@ -41,12 +47,19 @@ func (r *Functions[F]) Register(name string, f F, packageName []string) {
 // Call is how programs name functions.
 func (r *Functions[F]) Call() string { return r.call }
 
-// Find returns the function of a name, which needs the package only where several have one.
-func (r *Functions[F]) Find(name string) (f F, ok bool) {
+// Find returns the function of a name, which needs the package only where several have one, and its full name.
+func (r *Functions[F]) Find(name string) (full string, f F, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	full, ok := FindName(r.byName, name)
-	return r.byName[full], ok
+	full, ok = FindName(r.byName, name)
+	return full, r.byName[full], ok
+}
+
+// Names lists the full names in alphabetical order.
+func (r *Functions[F]) Names() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Sorted(maps.Keys(r.byName))
 }
 
 // Name returns the full name of a function, "" if it has none, and the name without the package.

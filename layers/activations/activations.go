@@ -5,9 +5,7 @@ package activations
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -54,11 +52,7 @@ func Sparsemax(x *ops.Tensor, axis int) *ops.Tensor {
 	return ops.MaximumScalar(ops.Subtract(x, ops.KeepDims(tau, x, axis)), 0).WithMask(x.Mask())
 }
 
-var registry = struct {
-	sync.RWMutex
-	functions map[string]Func
-	names     map[uintptr]string
-}{functions: map[string]Func{}, names: map[uintptr]string{}}
+var registry = config.NewFunctions[Func]("activations: Register")
 
 // aliases are second names; a function is saved under its first.
 var aliases = map[string]string{"swish": "silu", "hard_swish": "hard_silu"}
@@ -73,7 +67,7 @@ func init() {
 		"sparse_sigmoid": ops.SparseSigmoid, "sparsemax": sparsemax, "squareplus": squareplus, "tanh": ops.Tanh,
 		"tanh_shrink": ops.TanhShrink,
 	} {
-		register(name, f)
+		registry.Add(name, f)
 	}
 	config.RegisterKindWith("activation", func(v any) (any, error) { return resolve(v) }, describe)
 }
@@ -84,45 +78,19 @@ func init() {
 // Register from init. It panics if the name is taken. The function must not be a closure, because all closures of one
 // function literal would share the name.
 func Register(name string, f Func, packageName ...string) {
-	if f == nil {
-		panic("activations: Register of " + name + " received a nil function")
-	}
-	register(config.FullName("activations: Register", name, packageName), f)
-}
-
-func register(name string, f Func) {
-	registry.Lock()
-	defer registry.Unlock()
-	if _, taken := registry.functions[name]; taken {
-		panic("activations: Register called twice for " + name)
-	}
-	registry.functions[name] = f
-	if at := reflect.ValueOf(f).Pointer(); registry.names[at] == "" {
-		registry.names[at] = name
-	}
+	registry.Register(name, f, packageName)
 }
 
 // Names lists the registered names in alphabetical order.
-func Names() []string {
-	registry.RLock()
-	defer registry.RUnlock()
-	names := make([]string, 0, len(registry.functions))
-	for name := range registry.functions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return registry.Names() }
 
 // Name returns the name that a function is registered under, and whether it is registered.
 func Name(f Func) (string, bool) {
 	if f == nil {
 		return "linear", true
 	}
-	registry.RLock()
-	defer registry.RUnlock()
-	name, ok := registry.names[reflect.ValueOf(f).Pointer()]
-	return name, ok
+	name, _ := registry.Name(f)
+	return name, name != ""
 }
 
 // Get returns the activation function that v stands for: a function, or the name of one ("relu", "swish"). nil and ""
@@ -157,10 +125,7 @@ func byName(name string) (Func, error) {
 	if name == "threshold" {
 		return nil, fmt.Errorf("activations: threshold needs two values, which a name cannot give; use a function that calls ops.Threshold")
 	}
-	registry.RLock()
-	full, ok := config.FindName(registry.functions, name)
-	f := registry.functions[full]
-	registry.RUnlock()
+	_, f, ok := registry.Find(name)
 	if !ok {
 		return nil, fmt.Errorf("activations: unknown activation %q; %sknown: %s, swish, hard_swish; register your own with activations.Register", name,
 			config.Guess(name, Names(), []string{"swish", "hard_swish"}), strings.Join(Names(), ", "))

@@ -11,12 +11,14 @@ func lineSums(dst, x, y []float32, cols int) int {
 	if !ok || cols <= 0 || cols > sumBlock {
 		return 0
 	}
-	n, rows, width := whole(wide, cols), len(dst), whole(wide, 24)
+	n, rows := whole(wide, cols), len(dst)
 	rest := cols - n
-	if behind := len(x) - n - width; rest > 0 && behind < 0 {
-		return 0
-	} else if rest > 0 {
-		rows = min(behind/cols+1, rows)
+	if rest > 0 {
+		last := len(x) - n - vectorBytes(wide)/4 // where the last line may begin whose end is read as a vector
+		if last < 0 {
+			return 0
+		}
+		rows = min(last/cols+1, rows)
 	}
 	var mask buffer
 	ones := (*[16]uint32)(unsafe.Pointer(&mask))
