@@ -198,20 +198,15 @@ func modelStep(path string, batch int, variant string) (func() error, error) {
 
 // compiledStep trains or evaluates a model as it was compiled, with the arrays beside its file.
 func compiledStep(path string, trains bool) (func() error, error) {
-	m, err := keras.LoadModel(path)
+	m, examples, err := compiledModel(path)
 	if err != nil {
 		return nil, err
 	}
-	stem := strings.TrimSuffix(path, ".keras")
-	x, err := data.LoadNPY(stem + ".x.npy")
-	if err != nil {
-		return nil, err
-	}
-	y, err := data.LoadNPY(stem + ".y.npy")
-	if err != nil {
-		return nil, err
-	}
-	examples := data.Arrays(x, y)
+	return asCompiled(m, examples, trains), nil
+}
+
+// asCompiled trains or evaluates a model.
+func asCompiled(m *keras.Model, examples *data.ArraySource, trains bool) func() error {
 	return func() error {
 		if trains {
 			_, err := m.TrainOnBatch(runs, examples)
@@ -219,7 +214,25 @@ func compiledStep(path string, trains bool) (func() error, error) {
 		}
 		_, err := m.TestOnBatch(runs, examples)
 		return err
-	}, nil
+	}
+}
+
+// compiledModel reads a model and the batch beside its file.
+func compiledModel(path string) (*keras.Model, *data.ArraySource, error) {
+	m, err := keras.LoadModel(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	stem := strings.TrimSuffix(path, ".keras")
+	x, err := data.LoadNPY(stem + ".x.npy")
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := data.LoadNPY(stem + ".y.npy")
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, data.Arrays(x, y), nil
 }
 
 // least is the smaller of two times, the first of which is 0 before there is one.

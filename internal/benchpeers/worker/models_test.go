@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,7 +101,8 @@ func TestCompareOps(t *testing.T) {
 
 func TestApplicationNames(t *testing.T) { assert.Len(t, applicationNames(), 40) }
 
-// TestCompiledSteps: a model is trained and evaluated as its file says, with the arrays beside it.
+// TestCompiledSteps: a model is trained and evaluated as its file says, with the arrays beside it, and training alone
+// changes it.
 func TestCompiledSteps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "part.keras")
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(4))
@@ -110,7 +112,7 @@ func TestCompiledSteps(t *testing.T) {
 	_, err = newJob(path + "@b2:step")
 	require.ErrorContains(t, err, "part.x.npy")
 	for name, width := range map[string]int{"x": 4, "y": 3} {
-		a, err := data.ToArray([][]float32{make([]float32, width), make([]float32, width)})
+		a, err := data.ToArray([][]float32{slices.Repeat([]float32{1}, width), make([]float32, width)})
 		require.NoError(t, err)
 		require.NoError(t, data.SaveNPY(strings.TrimSuffix(path, "keras")+name+".npy", a))
 	}
@@ -120,5 +122,15 @@ func TestCompiledSteps(t *testing.T) {
 		measured, err := j.measure(0.001)
 		require.NoError(t, err)
 		assert.Positive(t, measured.Least)
+	}
+	read, examples, err := compiledModel(path)
+	require.NoError(t, err)
+	before, err := read.GetWeights()
+	require.NoError(t, err)
+	for _, trains := range []bool{false, true} {
+		require.NoError(t, asCompiled(read, examples, trains)())
+		after, err := read.GetWeights()
+		require.NoError(t, err)
+		assert.Equal(t, trains, !assert.ObjectsAreEqual(before[1].Float32s(), after[1].Float32s()), "the bias after a step, which trains: %v", trains)
 	}
 }
