@@ -23,10 +23,14 @@ func NewFunctions[F any](call string) *Functions[F] {
 	return &Functions[F]{call: call, byName: map[string]F{}, names: map[uintptr]string{}}
 }
 
-// Register gives a function a name, "Custom>name" or "package>name". It panics when the name is taken.
+// Register gives a function a name, "Custom>name" or "package>name". It panics when the name is empty or taken, and when
+// the function is nil.
 func (r *Functions[F]) Register(name string, f F, packageName []string) {
+	if name == "" {
+		panic(r.call + " received an empty name; expected the one that files have for the function")
+	}
 	if reflect.ValueOf(f).IsNil() {
-		panic(r.call + " of " + name + " received a nil function")
+		panic(fmt.Sprintf("%s of %q received a nil function; expected the one that the name stands for", r.call, name))
 	}
 	r.Add(FullName(r.call, name, packageName), f)
 }

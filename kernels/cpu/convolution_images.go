@@ -213,7 +213,7 @@ func halfTilesFor(b *build, s *conv.Shape, images int) *conv.Winograd {
 	switch {
 	case !b.predicts:
 		return conv.NewSmallWinograd(s, images)
-	case !b.predicts || !b.constant(b.in(1)):
+	case !b.constant(b.in(1)):
 		return nil
 	}
 	return conv.NewWinograd(s)

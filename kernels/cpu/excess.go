@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -33,17 +32,9 @@ var (
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
 	if onlyPredicts(p) {
-		o.Keep, o.AtATime = readsMemory(p), !computesGradients(p) // which keep results until they are read again
+		o.Keep, o.AtATime = readsMemory(p), true // programs with gradients keep results until they are read again
 	}
 	return pass.ExcessPrecision(o)
-}
-
-// computesGradients reports whether the program has an operation that is a gradient. Workers that leave the updates to
-// other processes run such programs, which replace no variable either.
-func computesGradients(p *ir.Program) bool {
-	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
-		return strings.HasSuffix(n.Op.String(), "_grad") || slices.ContainsFunc(ir.SubPrograms(n.Attrs), computesGradients)
-	})
 }
 
 // multiplies reports whether the program has products of the types for which of is true.

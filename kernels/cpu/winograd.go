@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
@@ -11,11 +12,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// onlyPredicts reports whether the program replaces no variable and computes no gradients of convolutions. Convolutions
-// of such programs may be rounded differently from those of programs that train.
+// onlyPredicts reports whether the program replaces no variable and computes no gradients, as far as these have
+// operations of their own. Convolutions of such programs may be rounded differently from those of programs that train.
 func onlyPredicts(p *ir.Program) bool {
-	return !slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 }) && !hasCollectives(p) &&
-		!slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Op == ir.ConvInputGrad || n.Op == ir.ConvKernelGrad })
+	return !slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 }) && !hasCollectives(p) && !computesGradients(p)
+}
+
+// computesGradients reports whether the program has an operation that is a gradient. Workers that leave the updates to
+// other processes run such programs, which replace no variable either. The gradient of a convolution's input is no sign
+// of one, because it is also the transposed convolution.
+func computesGradients(p *ir.Program) bool {
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
+		return n.Op != ir.ConvInputGrad && strings.HasSuffix(n.Op.String(), "_grad") || slices.ContainsFunc(ir.SubPrograms(n.Attrs), computesGradients)
+	})
 }
 
 // tilesFor returns the convolution by Winograd's algorithm, or nil if that should not be used.
@@ -29,10 +38,10 @@ func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
 	return conv.NewWinograd(s)
 }
 
-// trainingTiles returns the convolution, or the gradient of its input, by Winograd's algorithm with small tiles for
-// programs that train, or nil if that should not be used.
+// trainingTiles returns the convolution of a program that trains, or the gradient of a convolution's input, by
+// Winograd's algorithm with small tiles, or nil if that should not be used.
 func trainingTiles(b *build, s *conv.Shape, of func(s *conv.Shape, images int) *conv.Winograd) *conv.Winograd {
-	if b.predicts || b.in(0).Typ.DType != ir.Float32 || b.u.Fused != nil && b.u.Fused.Addend >= 0 || s.Validate() != nil {
+	if b.predicts && b.n.Op == ir.Conv || b.in(0).Typ.DType != ir.Float32 || b.u.Fused != nil && b.u.Fused.Addend >= 0 || s.Validate() != nil {
 		return nil
 	}
 	return of(s, s.Batch)
