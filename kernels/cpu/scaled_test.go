@@ -23,6 +23,8 @@ type folded struct {
 	x       ir.Value // of the network
 	blocks  []ir.Value
 	buffers []kernels.Buffer
+
+	transposed bool // it has a transposed convolution
 }
 
 // newFolded draws a network for the given number of examples. It depends on the seed alone.
@@ -60,17 +62,21 @@ func (f *folded) channels() int { return []int{3, 16, 20, 32, 48, 64, 96}[f.r.In
 
 func (f *folded) shape(v ir.Value) ir.Shape { return f.p.Type(v).Shape }
 
-// product draws a convolution, possibly depthwise or grouped, or a product with a matrix.
+// product draws a convolution, possibly depthwise, grouped or transposed, or a product with a matrix.
 func (f *folded) product(x ir.Value) ir.Value {
 	s := f.shape(x)
 	n, in := len(s)-2, s[len(s)-1]
-	kind, keeps := f.r.IntN(5), f.r.IntN(3) == 0 // the shape, for residual sums
+	kind, keeps := f.r.IntN(6), f.r.IntN(3) == 0 // the shape, for residual sums
 	out := f.channels()
 	if keeps {
 		out = in
 	}
 	if kind == 0 {
 		return f.add(ir.Dot, ir.DotAttrs{LhsContract: []int{n + 1}, RhsContract: []int{0}}, x, f.input(in, out))
+	}
+	if kind == 5 {
+		f.transposed = true
+		return f.transpose(x, out, keeps)
 	}
 	a := ir.ConvAttrs{Groups: 1}
 	var kernel []int
@@ -101,6 +107,29 @@ func (f *folded) product(x ir.Value) ir.Value {
 		return f.add(ir.Conv, a, x, f.input(append(kernel, in/4, 4*(1+f.r.IntN(8)))...))
 	}
 	return f.add(ir.Conv, a, x, f.input(append(kernel, in, out)...))
+}
+
+// transpose draws a transposed convolution, which is the gradient of the input of one. Its result has the shape of x,
+// times the strides.
+func (f *folded) transpose(x ir.Value, out int, keeps bool) ir.Value {
+	shape := f.shape(x).Clone()
+	n := len(shape) - 2
+	a := ir.ConvAttrs{Groups: 1}
+	var kernel []int
+	for i := range n {
+		k, stride := 1+f.r.IntN(4), 1+f.r.IntN(2)
+		if keeps || shape[i+1] > 12 {
+			stride = 1
+		}
+		shape[i+1] *= stride
+		padding := max(k-stride, 0)
+		kernel = append(kernel, k)
+		a.Strides, a.Dilation = append(a.Strides, stride), append(a.Dilation, 1)
+		a.PadLow, a.PadHigh = append(a.PadLow, padding/2), append(a.PadHigh, padding-padding/2)
+	}
+	kernel = append(kernel, out, shape[n+1])
+	shape[n+1] = out
+	return f.add(ir.ConvInputGrad, ir.ConvGradAttrs{Conv: a, Shape: shape}, x, f.input(kernel...))
 }
 
 // perChannel broadcasts a new vector, or what is computed from one, or a number.
@@ -221,8 +250,8 @@ func (f *folded) run(e *loaded) []float32 {
 // TestFoldedNetworks: predictions of random networks agree with those of the unfolded programs within 1e-5, whether
 // weights are kept or not. They follow every change of a weight, and are the same for an example alone.
 func TestFoldedNetworks(t *testing.T) {
-	scaled := 0
-	for seed := range uint64(200) {
+	scaled, beside := 0, 0
+	for seed := range uint64(300) {
 		f := newFolded(t, seed, 2)
 		f.fill()
 		fast, plain := f.load(false), f.load(true)
@@ -236,12 +265,16 @@ func TestFoldedNetworks(t *testing.T) {
 		for _, b := range f.buffers {
 			if b.(*buffer).scaled.current.Load() != nil {
 				scaled++
+				if f.transposed {
+					beside++
+				}
 			}
 			_ = b.Bytes() // from now on everybody may change it
 		}
 		require.Equal(t, y, f.run(fast), "seed %d: memory that others know", seed)
 	}
 	assert.Greater(t, scaled, 40, "kernels are kept, scaled")
+	assert.Greater(t, beside, 20, "beside transposed convolutions, too")
 }
 
 // TestFoldedExamplesAlone: a prediction does not depend on the number of examples. (With one pixel it is a product of
