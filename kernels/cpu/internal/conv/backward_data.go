@@ -35,6 +35,9 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	if overlaps[T](&n) {
 		return n.overlapScratch(workers)
 	}
+	if g, ok := newTapRows[T](&n, ofData); ok {
+		return g.scratch(ofData, workers)
+	}
 	if isWideData[T](&n) {
 		size, out := 0, n.Out()
 		for h := n.nextPhase(1, 0); h < n.phases(1); h = n.nextPhase(1, h+1) {

@@ -49,6 +49,8 @@
 //   - The input gradient is the same computation on dy with the kernel flipped and transposed, once for each residue of
 //     the input position modulo the stride (phases.go). With few input channels, long windows and long strides, it is one
 //     matrix product instead, whose rows are windows that are added one after the other (overlapped.go).
+//   - With one to a few input channels, as at the end of a generator of images, it is a matrix product whose rows are taps,
+//     and whose columns are pixels (tap_rows.go). Convolutions to few channels without strides are computed so, too.
 //   - The kernel gradient has input channels as the rows of a tile. It sums over output positions and blocks of images,
 //     whose partial results are added in order. Where pixels are not whole vectors, it copies a few rows of both operands
 //     first (gradient_copies.go). If images are small, one call sums over several (gradient_images.go).

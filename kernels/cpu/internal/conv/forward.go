@@ -26,6 +26,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 	if n.unfolds() {
 		return unfoldedScratch[T](&n, workers)
 	}
+	if g, ok := newTapRows[T](&n, ofForward); ok {
+		return g.scratch(ofForward, workers)
+	}
 	if pads[T](&n) {
 		return paddedScratch[T](&n, workers)
 	}
@@ -88,7 +91,8 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked(ofForward)
-	packs = n.Groups == 1 && !abreast[T](&n, ofForward) && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
+	_, taps := newTapRows[T](&n, ofForward)
+	packs = n.Groups == 1 && !taps && !abreast[T](&n, ofForward) && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
@@ -125,6 +129,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	}
 	if n.unfolds() {
 		forwardUnfolded(p, &n, x, kernel, bias, relu, y, scratch, packed)
+		return
+	}
+	if g, ok := newTapRows[T](&n, ofForward); ok {
+		runTapRows(p, &g, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
 		return
 	}
 	if pads[T](&n) {

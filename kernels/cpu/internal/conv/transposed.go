@@ -43,6 +43,10 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
+	if g, ok := newTapRows[T](&n, ofData); ok {
+		runTapRows(p, &g, ofData, floats(dy), floats(kernel), floats(bias), relu, floats(dx), floats(scratch))
+		return
+	}
 	if (bias != nil || relu) && (abreast[T](&n, ofData) || splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
