@@ -75,7 +75,7 @@ func (r runner) mine(i int) bool { return r.parts == 0 || i%r.parts == r.part }
 
 // runContext bounds every run, so that a lost replica fails a test instead of hanging it.
 func runContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // overloaded machines stall for longer than one
 	t.Cleanup(cancel)
 	return ctx
 }
