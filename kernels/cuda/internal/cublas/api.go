@@ -2,10 +2,10 @@ package cublas
 
 import "fmt"
 
-// Status is what the library's calls return, cublasStatus_t.
+// Status is the library's status code, cublasStatus_t.
 type Status int32
 
-// Statuses that are looked at.
+// The statuses that callers distinguish.
 const (
 	Success      Status = 0
 	NotSupported Status = 15
@@ -22,7 +22,7 @@ type Error struct {
 	Status Status
 }
 
-// Error names the call and says what the status means.
+// Error names the call and explains the status.
 func (e *Error) Error() string {
 	text := statuses[e.Status]
 	if text == "" {
@@ -48,47 +48,47 @@ const (
 	BFloat16 Type = 14
 )
 
-// Operand is a matrix in rows and columns of C[m,n] = Σ_k A[m,k]·B[k,n], one for each of a batch.
+// Operand describes the layout of A or B in C[m,n] = Σ_k A[m,k]·B[k,n], or of a batch of such matrices.
 type Operand struct {
-	Turned bool  // neighbours along k, of A, or along n, of B, do not lie beside each other, but those along m, or k, do
-	Stride int64 // from line to line, in elements
+	Turned bool  // neighbours along m of A, or along k of B, are adjacent in memory, instead of those along k, or along n
+	Stride int64 // from line to line of adjacent elements, in elements
 	Batch  int64 // from matrix to matrix
 }
 
 // Problem is a product. C is dense: its rows follow each other.
 type Problem struct {
 	M, N, K, Batch int64
-	In, Out        Type // of A and B, and of C; sums are float32
-	TF32           bool // operands of float32 may lose digits
+	In, Out        Type // In is the type of A and B, Out that of C; sums are float32
+	TF32           bool // float32 operands may be rounded to TF32
 	A, B           Operand
 }
 
-// WorkspaceBytes is the memory that a product may use beside its operands.
+// WorkspaceBytes is the size of the scratch memory of a product.
 const WorkspaceBytes = 32 << 20
 
-// Product is a problem with the algorithm that the library has chosen for it. It may be run in any stream, by one
+// Product is a problem with the algorithm that the library chose for it. It may run in any stream, used by one
 // goroutine at a time.
 type Product interface {
-	// Run puts C = A·B into a stream of the current context, with memory of WorkspaceBytes.
+	// Run enqueues C = A·B in a stream of the current context. The workspace has WorkspaceBytes.
 	Run(a, b, c, workspace, stream uint64) error
 	Close()
 }
 
-// API is the library for one device. Its calls want the device's context.
+// API is the library for one device. Its methods require the device's context to be current.
 type API interface {
-	// Prepare chooses an algorithm. One that adds up with atomic operations is not among them.
+	// Prepare chooses an algorithm. It excludes algorithms that accumulate with atomic operations.
 	Prepare(p Problem) (Product, error)
 	Close() error
 }
 
-// view is a matrix as the library sees it: in contiguous columns.
+// view is a matrix as the library sees it: column-major.
 type view struct {
 	transposed    bool
 	rows, columns int64
 	stride, batch int64
 }
 
-// views are those of a problem: Cᵀ = Bᵀ·Aᵀ, because rows of ours are columns of the library's.
+// views returns the library's view of a problem: Cᵀ = Bᵀ·Aᵀ, because our rows are the library's columns.
 func (p Problem) views() (left, right, result view) {
 	of := func(o Operand, rows, columns int64) view {
 		if o.Turned {

@@ -1,2 +1,2 @@
-// Package cublas multiplies matrices with NVIDIA's library cuBLASLt, if a machine has it. It is optional.
+// Package cublas multiplies matrices with NVIDIA's library cuBLASLt, if it is installed. The library is optional.
 package cublas

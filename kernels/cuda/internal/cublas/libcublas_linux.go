@@ -9,7 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// What cublasLt.h calls these.
+// Constants of cublasLt.h.
 const (
 	compute32F        = 68
 	compute32FTF32    = 77
@@ -20,14 +20,15 @@ const (
 	prefWorkspace     = 1
 	prefReduction     = 3
 	transposed        = 1
-	// Parts of k may be added up by a kernel of their own, in their type or in that of the sums, and not in place.
+	// The permitted reduction schemes for sums split along k: a separate kernel adds up the parts, in the type of the
+	// sums or of the result, but not in place.
 	reductions  = 2 | 4
 	resultBytes = 96 // cublasLtMatmulHeuristicResult_t
-	algoBytes   = 64 // which begins with cublasLtMatmulAlgo_t
+	algoBytes   = 64 // cublasLtMatmulAlgo_t, which the former begins with
 	stateOffset = 72
 )
 
-// library is libcublasLt, with a handle for the device of a context.
+// library is libcublasLt, with a handle for one device's context.
 type library struct {
 	handle uintptr
 	calls  [callCount]uintptr
@@ -56,7 +57,7 @@ var names = [callCount]string{
 	"cublasLtMatmulPreferenceSetAttribute", "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul",
 }
 
-// Open loads the library at a path for the device of the current context.
+// Open loads the library from a path, for the device of the current context.
 func Open(path string) (API, error) {
 	at, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -77,7 +78,7 @@ func Open(path string) (API, error) {
 	return l, nil
 }
 
-// call makes a call with integers and pointers.
+// call makes a call with integer and pointer arguments.
 //
 //go:uintptrescapes
 func (l *library) call(which int, args ...uintptr) error {
@@ -85,10 +86,10 @@ func (l *library) call(which int, args ...uintptr) error {
 	return check(Status(int32(r)), names[which])
 }
 
-// Close gives the handle back.
+// Close destroys the handle.
 func (l *library) Close() error { return l.call(destroy, l.handle) }
 
-// product is a problem's descriptors.
+// product holds a problem's descriptors.
 type product struct {
 	l                         *library
 	desc, left, right, result uintptr
@@ -97,7 +98,7 @@ type product struct {
 	args                      [16]uintptr
 }
 
-// Prepare makes descriptors and asks for an algorithm.
+// Prepare creates the descriptors and asks for an algorithm.
 func (l *library) Prepare(p Problem) (Product, error) {
 	q := &product{l: l, one: 1}
 	if err := q.describe(p); err != nil {
@@ -136,7 +137,7 @@ func (q *product) describe(p Problem) error {
 	return q.choose()
 }
 
-// layout describes a matrix.
+// layout creates a matrix's layout descriptor.
 func (q *product) layout(to *uintptr, v view, t Type, batch int64) error {
 	l := q.l
 	if err := l.call(layoutCreate, uintptr(unsafe.Pointer(to)), uintptr(t), uintptr(v.rows), uintptr(v.columns), uintptr(v.stride)); err != nil || batch == 1 {
@@ -156,7 +157,7 @@ func (q *product) choose() error {
 	if err := l.call(prefCreate, uintptr(unsafe.Pointer(&preference))); err != nil {
 		return err
 	}
-	defer l.call(prefDestroy, preference) // there is nothing to do where that fails
+	defer l.call(prefDestroy, preference) // nothing can be done if that fails
 	bytes, mask := uint64(WorkspaceBytes), uint32(reductions)
 	if err := l.call(prefSet, preference, prefWorkspace, uintptr(unsafe.Pointer(&bytes)), unsafe.Sizeof(bytes)); err != nil {
 		return err
@@ -177,7 +178,7 @@ func (q *product) choose() error {
 	return err
 }
 
-// Run allocates nothing.
+// Run does not allocate.
 func (q *product) Run(a, b, c, workspace, stream uint64) error {
 	q.args = [16]uintptr{
 		q.l.handle, q.desc, uintptr(unsafe.Pointer(&q.one)), uintptr(b), q.left, uintptr(a), q.right, uintptr(unsafe.Pointer(&q.zero)),
@@ -188,12 +189,12 @@ func (q *product) Run(a, b, c, workspace, stream uint64) error {
 	return check(Status(int32(r)), names[matmul])
 }
 
-// Close gives the descriptors back.
+// Close destroys the descriptors.
 func (q *product) Close() {
 	for which, list := range map[int][]uintptr{layoutDestroy: {q.left, q.right, q.result}, descDestroy: {q.desc}} {
 		for _, h := range list {
 			if h != 0 {
-				q.l.call(which, h) // there is nothing to do where that fails
+				q.l.call(which, h) // nothing can be done if that fails
 			}
 		}
 	}

@@ -18,7 +18,8 @@ import (
 
 var dtypes = map[Type]ir.DType{Float32: ir.Float32, Float16: ir.Float16, BFloat16: ir.BFloat16}
 
-// fake builds the library of testdata, and returns its path, and what fails a call of it and counts its objects.
+// fake builds the library in testdata. It returns its path, a function that makes a call fail, and one that counts live
+// objects.
 func fake(t *testing.T) (path string, fail func(name string, n int), alive func() int) {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -40,7 +41,7 @@ func fake(t *testing.T) (path string, fail func(name string, n int), alive func(
 	}, func() int { return int(count()) }
 }
 
-// run multiplies random whole numbers and compares the results with sums in Go.
+// run multiplies random integers and compares the results with sums computed in Go.
 func run(t *testing.T, l API, p Problem) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	matrix := func(elements int64, d ir.DType) []byte {
@@ -82,7 +83,7 @@ func run(t *testing.T, l API, p Problem) error {
 	return nil
 }
 
-// problem has operands that lie apart from each other by a few elements more than they have.
+// problem returns a problem whose operands have strides a few elements longer than necessary.
 func problem(m, n, k, batch int64, turnA, turnB bool) Problem {
 	operand := func(turned bool, lines, length int64) Operand {
 		if turned {
@@ -93,7 +94,7 @@ func problem(m, n, k, batch int64, turnA, turnB bool) Problem {
 	return Problem{M: m, N: n, K: k, Batch: batch, In: BFloat16, Out: BFloat16, A: operand(turnA, m, k), B: operand(turnB, k, n)}
 }
 
-// Products of every layout and type, of one matrix and of a batch.
+// Products of every layout and type, single and batched.
 func TestProducts(t *testing.T) {
 	path, _, alive := fake(t)
 	l, err := Open(path)
@@ -113,7 +114,7 @@ func TestProducts(t *testing.T) {
 	assert.Zero(t, alive())
 }
 
-// Every call that fails is an error that names it, and leaves nothing behind.
+// Every failing call gives an error that names it, and leaks nothing.
 func TestFailures(t *testing.T) {
 	path, fail, alive := fake(t)
 	failed := 0
