@@ -2,82 +2,82 @@ package cudnn
 
 import "fmt"
 
-// Status is what the library's calls return, cudnnStatus_t. Its numbers differ between versions, except 0.
+// Status is the library's status code, cudnnStatus_t. Its numbers differ between versions, except 0.
 type Status int32
 
 // Error is a call that failed.
 type Error struct {
 	Call   string
 	Status Status
-	Reason string // what the library calls the status
+	Reason string // the library's text for the status
 }
 
-// Error names the call and says what the status means.
+// Error names the call and explains the status.
 func (e *Error) Error() string { return fmt.Sprintf("cudnn: %s: %s (%d)", e.Call, e.Reason, e.Status) }
 
 // Type is an element type, cudnnDataType_t.
 type Type int32
 
-// The types of elements.
+// The element types.
 const (
 	Float32  Type = 0
 	Float16  Type = 2
 	BFloat16 Type = 9
 )
 
-// Kind says which of the three values of a convolution y = x * w is found.
+// Kind says which of the three tensors of a convolution y = x * w is computed.
 type Kind int
 
-// Forward finds y, InputGrad that of x from dy and w, KernelGrad that of w from x and dy.
+// Forward computes y, InputGrad the gradient of x from dy and w, KernelGrad the gradient of w from x and dy.
 const (
 	Forward Kind = iota
 	InputGrad
 	KernelGrad
 )
 
-// Problem is a convolution, or a gradient of one. Values are dense: x and y as (batch, places..., channels), w as
-// (output channels, taps..., input channels of a group). Sums are float32.
+// Problem is a convolution, or a gradient of one. Tensors are dense: x and y are (batch, spatial axes..., channels), w
+// is (output channels, kernel axes..., input channels of a group). Sums are float32.
 type Problem struct {
 	Kind             Kind
 	Type             Type
-	TF32             bool // elements of float32 may lose digits
+	TF32             bool // float32 operands may be rounded to TF32
 	Batch, Groups    int64
 	In, Out          int64   // channels
-	X, Y, Taps       []int64 // lengths of one to three axes
+	X, Y, Taps       []int64 // lengths of one to three spatial axes
 	Stride, Dilation []int64
 	PadLow, PadHigh  []int64
-	Bias, ReLU       bool // of Forward: y = max(x * w + bias, 0), in one go
+	Bias, ReLU       bool // for Forward: y = max(x * w + bias, 0), fused
 }
 
-// WorkspaceBytes is the memory that a convolution may use beside its values.
+// WorkspaceBytes is the size of the scratch memory of a convolution.
 const WorkspaceBytes = 32 << 20
 
-// Places are the addresses of the values of a convolution.
+// Places are the addresses of a convolution's tensors.
 type Places struct{ X, W, Y, Bias, Workspace uint64 }
 
-// Convolution is a problem with the engine that the library has chosen for it. It may be run in any stream, by one
+// Convolution is a problem with the engine that the library chose for it. It may run in any stream, used by one
 // goroutine at a time.
 type Convolution interface {
-	// Run puts it into a stream of the current context, with memory of WorkspaceBytes.
+	// Run enqueues the convolution in a stream of the current context. The workspace has WorkspaceBytes.
 	Run(at Places, stream uint64) error
 	Close()
 }
 
-// API is the library for one device. Its calls want the device's context.
+// API is the library for one device. Its methods require the device's context to be current.
 type API interface {
-	// Prepare chooses an engine. Those whose results differ from run to run are not among them, nor those that round
-	// more than products and sums of float32 do.
+	// Prepare chooses an engine. It excludes engines whose results differ from run to run, and those that round more
+	// than products and sums of float32 do.
 	Prepare(p Problem) (Convolution, error)
 	Close() error
 }
 
-// tensor is a value as the library sees it: batch, channels, places.
+// tensor is a tensor in the library's order of axes: batch, channels, spatial axes.
 type tensor struct {
 	typ           Type
 	shape, stride []int64
 }
 
-// dense are the lengths and distances of a value whose channels are neighbours in memory.
+// dense returns the shape and strides of a tensor whose channels are adjacent in memory.
 func dense(t Type, batch, channels int64, places []int64) tensor {
 	r := tensor{typ: t, shape: append([]int64{batch, channels}, places...), stride: make([]int64, len(places)+2)}
 	step := channels
@@ -90,7 +90,7 @@ func dense(t Type, batch, channels int64, places []int64) tensor {
 	return r
 }
 
-// flat is the problem with at least two axes of places: the library has no fewer.
+// flat returns the problem with at least two spatial axes, which is the fewest that the library supports.
 func (p Problem) flat() Problem {
 	if len(p.X) > 1 {
 		return p

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// What cudnn_backend.h, or cudnn_graph.h, calls these: kinds of descriptors, types of attributes, attributes.
+// Constants of cudnn_backend.h (or cudnn_graph.h): kinds of descriptors, types of attributes, attributes.
 const (
 	pointwise        = 0
 	convolutionOf    = 1
@@ -56,7 +56,8 @@ const (
 	planConfig    = 401
 	planWorkspace = 402
 
-	// Of the three operations: alpha, beta, the convolution, then values.
+	// The first attribute of each of the three operations: alpha, beta and the convolution, then the tensors noted
+	// here.
 	forwardFirst = 700 // w, x, y
 	dataFirst    = 706 // w, dx, dy
 	filterFirst  = 712 // dw, x, dy
@@ -89,7 +90,7 @@ const (
 	engineNotes = 1303
 )
 
-// Notes on how an engine computes.
+// Numerical notes: how an engine computes.
 const (
 	noteTensorCore    = 0
 	noteDownConvert   = 1
@@ -97,12 +98,12 @@ const (
 	noteFFT           = 3
 	noteUndetermined  = 4
 	noteWinograd      = 5
-	firstNotes        = 6 // which all versions know
+	firstNotes        = 6 // the notes known to all versions
 	alignment         = 16
 	configsFromOneAsk = 16
 )
 
-// builder makes descriptors until a call fails.
+// builder makes descriptors until a call fails; later calls do nothing.
 type builder struct {
 	l    *library
 	made []uintptr
@@ -124,14 +125,14 @@ func (b *builder) finalize(d uintptr) {
 	}
 }
 
-// set gives a descriptor an attribute.
+// set sets an attribute of a descriptor.
 func set[T any](b *builder, d uintptr, name, typ uintptr, values ...T) {
 	if b.err == nil {
 		b.err = b.l.call(descSet, d, name, typ, uintptr(len(values)), uintptr(unsafe.Pointer(unsafe.SliceData(values))))
 	}
 }
 
-// get reads an attribute, and returns how many elements it has.
+// get reads an attribute and returns its number of elements.
 func get[T any](b *builder, d uintptr, name, typ uintptr, into []T) int {
 	var n int64
 	if b.err == nil {
@@ -140,17 +141,17 @@ func get[T any](b *builder, d uintptr, name, typ uintptr, into []T) int {
 	return int(n)
 }
 
-// drop gives descriptors back, the last ones first.
+// drop destroys the descriptors, the last ones first.
 func (b *builder) drop() {
 	for i := len(b.made) - 1; i >= 0; i-- {
 		if b.made[i] != 0 {
-			b.l.call(descDestroy, b.made[i]) // there is nothing to do where that fails
+			b.l.call(descDestroy, b.made[i]) // nothing can be done if that fails
 		}
 	}
 	b.made = nil
 }
 
-// tensor describes a value; one without a number is not in memory.
+// tensor describes a tensor. One with a negative id is virtual: it is not stored in memory.
 func (b *builder) tensor(t tensor, id int64) uintptr {
 	d := b.create(tensorOf)
 	set(b, d, tensorType, typeDataType, int32(t.typ))
@@ -165,7 +166,7 @@ func (b *builder) tensor(t tensor, id int64) uintptr {
 	return d
 }
 
-// graph describes the problem.
+// graph creates the problem's graph of operations.
 func (c *convolution) graph(p Problem) (uintptr, error) {
 	b := &builder{l: c.l}
 	conv := b.create(convolutionOf)
@@ -208,7 +209,7 @@ func (c *convolution) graph(p Problem) (uintptr, error) {
 		operations, _ = c.pointwise(b, operations, pointReLU, y, 0, p, true)
 	}
 	graph := b.create(operationGraph)
-	if c.l.handle != 0 { // there is none without a GPU
+	if c.l.handle != 0 { // the handle is 0 without a GPU
 		set(b, graph, graphHandle, typeHandle, c.l.handle)
 	}
 	set(b, graph, graphOperations, typeDescriptor, operations...)
@@ -217,12 +218,12 @@ func (c *convolution) graph(p Problem) (uintptr, error) {
 	return graph, b.err
 }
 
-// pointwise appends an operation on each element; the last one makes y.
+// pointwise appends an elementwise operation; the last one makes y.
 func (c *convolution) pointwise(b *builder, operations []uintptr, mode int32, x, with uintptr, p Problem, last bool) ([]uintptr, uintptr) {
 	what := b.create(pointwise)
 	set(b, what, pointMode, typePointMode, mode)
 	set(b, what, pointPrecision, typeDataType, int32(Float32))
-	if mode == pointReLU { // which makes 0 of NaN otherwise
+	if mode == pointReLU { // by default it turns NaN into 0
 		set(b, what, pointNaN, typeNaN, int32(passNaN))
 	}
 	b.finalize(what)
@@ -242,7 +243,7 @@ func (c *convolution) pointwise(b *builder, operations []uintptr, mode int32, x,
 	return append(operations, operation), y
 }
 
-// choose asks for engines, and takes the first one that serves.
+// choose asks for engines and takes the first one that is acceptable.
 func (c *convolution) choose(graph uintptr, p Problem) error {
 	last := fmt.Errorf("cudnn: no engine for %+v", p)
 	for _, mode := range []int32{heurNow, heurOthers} {
@@ -272,7 +273,7 @@ func (c *convolution) choose(graph uintptr, p Problem) error {
 	return last
 }
 
-// plans makes a plan of an engine, where it computes as it should.
+// plans makes a plan of an engine, if its numerics are acceptable.
 func (c *convolution) plans(config uintptr, p Problem) error {
 	b := &builder{l: c.l}
 	defer func() { c.made = append(c.made, b.made...) }()
@@ -307,7 +308,7 @@ func (c *convolution) plans(config uintptr, p Problem) error {
 	return nil
 }
 
-// refuses reports whether an engine with a note computes otherwise than it should.
+// refuses reports whether engines with a numerical note are unacceptable.
 func (p Problem) refuses(note int32) bool {
 	switch note {
 	case noteReduced, noteFFT, noteUndetermined, noteWinograd:

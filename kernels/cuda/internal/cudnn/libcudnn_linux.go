@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The library is called through its backend interface: descriptors with attributes, which are the same in versions 8
-// and 9. The older interface, with one function for each kind of convolution, does not support these paddings, and is
+// The library is called through its backend interface, descriptors with attributes, which is the same in versions 8 and
+// 9. The older interface, with one function for each kind of convolution, does not support asymmetric padding and is
 // being removed.
 
-// library is libcudnn, with a handle for the device of a context.
+// library is libcudnn, with a handle for one device's context.
 type library struct {
 	handle uintptr
 	calls  [callCount]uintptr
@@ -39,7 +39,7 @@ var names = [callCount]string{
 	"cudnnBackendGetAttribute", "cudnnBackendFinalize", "cudnnBackendExecute",
 }
 
-// Open loads the library at a path for the device of the current context.
+// Open loads the library from a path, for the device of the current context.
 func Open(path string) (API, error) {
 	l, err := load(path)
 	if err != nil {
@@ -52,7 +52,7 @@ func Open(path string) (API, error) {
 }
 
 func load(path string) (*library, error) {
-	at, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL) // it loads other files of its own, which look for its symbols
+	at, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL) // libcudnn loads further libraries, which must find its symbols
 	if err != nil {
 		return nil, fmt.Errorf("cudnn: %w", err)
 	}
@@ -81,7 +81,7 @@ func (l *library) check(s Status, call string) error {
 	return &Error{call, s, text}
 }
 
-// call makes a call with integers and pointers.
+// call makes a call with integer and pointer arguments.
 //
 //go:uintptrescapes
 func (l *library) call(which int, args ...uintptr) error {
@@ -92,20 +92,20 @@ func (l *library) call(which int, args ...uintptr) error {
 	return l.check(Status(int32(r)), names[which])
 }
 
-// Close gives the handle back.
+// Close destroys the handle.
 func (l *library) Close() error { return l.call(destroy, l.handle) }
 
-// convolution is a plan of the library, and the descriptors that it is made of.
+// convolution is an execution plan and the descriptors that it was made from.
 type convolution struct {
 	l    *library
 	made []uintptr
 	plan uintptr
 	ids  []int64
-	pack uintptr // of addresses
+	pack uintptr // the variant pack: a descriptor of addresses
 	at   Places
 }
 
-// Prepare makes descriptors and asks for an engine.
+// Prepare creates the descriptors and asks for an engine.
 func (l *library) Prepare(p Problem) (Convolution, error) {
 	c := &convolution{l: l}
 	graph, err := c.graph(p.flat())
@@ -119,7 +119,7 @@ func (l *library) Prepare(p Problem) (Convolution, error) {
 	return c, nil
 }
 
-// Run allocates nothing if the addresses are those of the run before.
+// Run does not allocate if the addresses are those of the previous run.
 func (c *convolution) Run(at Places, stream uint64) error {
 	if c.pack == 0 || c.at != at {
 		if err := c.bind(at); err != nil {
@@ -134,7 +134,7 @@ func (c *convolution) Run(at Places, stream uint64) error {
 	return err
 }
 
-// bind tells the library the addresses.
+// bind passes the addresses to the library.
 func (c *convolution) bind(at Places) error {
 	if c.pack != 0 {
 		err := c.l.call(descDestroy, c.pack)
@@ -157,7 +157,7 @@ func (c *convolution) bind(at Places) error {
 	return nil
 }
 
-// Close gives the descriptors back.
+// Close destroys the descriptors.
 func (c *convolution) Close() {
 	b := &builder{l: c.l, made: append(c.made, c.pack)}
 	b.drop()

@@ -20,7 +20,8 @@ import (
 
 var dtypes = map[Type]ir.DType{Float32: ir.Float32, Float16: ir.Float16, BFloat16: ir.BFloat16}
 
-// fake builds the library of testdata, and returns its path, and what fails a call of it and counts its objects.
+// fake builds the library in testdata. It returns its path, a function that makes a call fail, and one that counts live
+// objects.
 func fake(t *testing.T) (path string, fail func(name string, n int), alive func() int) {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -42,7 +43,7 @@ func fake(t *testing.T) (path string, fail func(name string, n int), alive func(
 	}, func() int { return int(count()) }
 }
 
-// random is a convolution along so many axes.
+// random returns a random convolution with the given number of spatial axes.
 func random(rng *rand.Rand, axes int) Problem {
 	p := Problem{Kind: Kind(rng.IntN(3)), Type: []Type{Float32, Float16, BFloat16}[rng.IntN(3)], Batch: 1 + rng.Int64N(2), Groups: 1 + rng.Int64N(2)}
 	p.In, p.Out = p.Groups*(1+rng.Int64N(3)), p.Groups*(1+rng.Int64N(3))
@@ -75,7 +76,7 @@ func (p Problem) sizes() [4]int64 {
 	return [4]int64{p.Batch * p.In * product(p.X), p.Out * p.In / p.Groups * product(p.Taps), p.Batch * p.Out * product(p.Y), p.Out}
 }
 
-// expect finds a convolution in Go, by its definition.
+// expect computes a convolution in Go, by its definition.
 func (p Problem) expect(v values) []float64 {
 	which := map[Kind]int{Forward: 2, InputGrad: 0, KernelGrad: 1}[p.Kind]
 	result := make([]float64, p.sizes()[which])
@@ -122,7 +123,7 @@ func (p Problem) expect(v values) []float64 {
 	return result
 }
 
-// run convolves random whole numbers twice and compares the results with those of Go.
+// run convolves random integers twice and compares the results with those computed in Go.
 func run(t *testing.T, l API, p Problem) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c, err := l.Prepare(p)
@@ -163,7 +164,7 @@ func TestConvolutions(t *testing.T) {
 		require.NoError(t, run(t, l, p), "%+v", p)
 	}
 	p := random(rand.New(rand.NewPCG(1, 1)), 2)
-	p.In, p.Out, p.Groups = 2, 11, 1 // what the first engines do not know
+	p.In, p.Out, p.Groups = 2, 11, 1 // not supported by the first engines
 	require.NoError(t, run(t, l, p))
 	p.Y[0]++
 	assert.ErrorContains(t, run(t, l, p), "cudnnBackendFinalize: CUDNN_STATUS_BAD_PARAM (2000)")
@@ -172,7 +173,7 @@ func TestConvolutions(t *testing.T) {
 	assert.Zero(t, alive())
 }
 
-// NaN goes through an activation, as in our kernels: it is how users see that training has failed.
+// NaN passes through an activation, as in our kernels: that is how users notice that training has failed.
 func TestNaN(t *testing.T) {
 	path, _, _ := fake(t)
 	l, err := Open(path)
@@ -189,7 +190,7 @@ func TestNaN(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// Engines that round more, or differ from run to run, are not taken.
+// Engines that round more, or whose results differ from run to run, are rejected.
 func TestEnginesThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		typ  Type
@@ -206,7 +207,7 @@ func TestEnginesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Every call that fails is an error that names it, or is made good by another engine, and leaves nothing behind.
+// Every failing call gives an error that names it, or another engine is tried; nothing leaks.
 func TestFailures(t *testing.T) {
 	path, fail, alive := fake(t)
 	failed := 0
@@ -241,7 +242,7 @@ func TestFailures(t *testing.T) {
 	assert.ErrorContains(t, err, "cudnn: ")
 }
 
-// NVIDIA's own library, without a GPU, accepts the descriptors, up to the graph of operations.
+// NVIDIA's library accepts the descriptors without a GPU, up to the graph of operations.
 func TestRealLibrary(t *testing.T) {
 	path := os.Getenv("GOKERAS_CUDNN")
 	if path == "" {
