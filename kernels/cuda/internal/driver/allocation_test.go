@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// The calls of each step allocate nothing. Under the race detector, pools lose things on purpose.
+// The calls of each step do not allocate. Under the race detector they may: sync.Pool drops items on purpose.
 func TestNoAllocation(t *testing.T) {
 	api := library(t)
 	d, err := driver.NewDevice(api, 0)

@@ -2,10 +2,10 @@ package driver
 
 import "fmt"
 
-// Result is the status of a call, CUresult.
+// Result is the driver's status code, CUresult.
 type Result int32
 
-// Results that are looked at.
+// The results that callers distinguish.
 const (
 	Success            Result = 0
 	InvalidValue       Result = 1
@@ -28,13 +28,13 @@ const (
 	CaptureWrongThread Result = 908
 )
 
-// Handle is an object of the driver's: a context, stream, event, module, function or graph.
+// Handle refers to an object of the driver: a context, stream, event, module, function or graph.
 type Handle uint64
 
-// Address is a place in a device's memory.
+// Address is an address in a device's memory.
 type Address uint64
 
-// SharedMemory identifies memory of a device in other processes, CUipcMemHandle.
+// SharedMemory identifies a device's memory in other processes, CUipcMemHandle.
 type SharedMemory [64]byte
 
 // Device attributes.
@@ -52,20 +52,20 @@ const (
 	AttributeIntegratedIs = 18
 )
 
-// DefaultShared is how many bytes of shared memory a block may have without [API].AllowShared.
+// DefaultShared is how many bytes of shared memory a block may use without [API].AllowShared.
 const DefaultShared = 48 << 10
 
-// Config is the shape of a launch.
+// Config is the configuration of a launch.
 type Config struct {
 	Grid   [3]uint32
 	Block  uint32 // threads
-	Shared uint32 // bytes besides those of the kernel
-	Maps   int    // parameters that are tensor maps: the last words of the arguments
+	Shared uint32 // bytes, in addition to those the kernel declares
+	Maps   int    // number of parameters that are tensor maps; they are the last words of the arguments
 	Stream Handle
 }
 
-// API is the driver. Calls that work on a context need it to be current on the thread; see [Device]. All may be called
-// by many threads.
+// API is the driver. Methods that work on a context require it to be current on the thread; see [Device]. All methods
+// may be called concurrently.
 type API interface {
 	Init() Result
 	Version() (int, Result)
@@ -81,19 +81,19 @@ type API interface {
 	MemoryInfo() (free, total int64, r Result)
 	Alloc(bytes int64, stream Handle) (Address, Result)
 	Free(a Address, stream Handle) Result
-	// Trim gives the device's memory that was freed, and is kept for the next Alloc, back to the system.
+	// Trim returns freed device memory, which the driver keeps for later allocations, to the system.
 	Trim(device int) Result
-	// AllocShared takes memory that other processes can open, by its handle, FreeShared gives it back, and CloseShared
-	// what OpenShared has opened. Handles of the same process cannot be opened.
+	// AllocShared allocates memory that other processes can open by its handle, and FreeShared frees it. CloseShared
+	// closes what OpenShared has opened. A process cannot open its own handles.
 	AllocShared(bytes int64) (Address, Result)
 	FreeShared(a Address) Result
 	SharedHandle(a Address) (SharedMemory, Result)
 	OpenShared(h SharedMemory) (Address, Result)
 	CloseShared(a Address) Result
-	// HostAlloc returns memory that does not move and that the device can reach.
+	// HostAlloc allocates page-locked host memory, which the device can access.
 	HostAlloc(bytes int) ([]byte, Result)
 	HostFree(memory []byte) Result
-	// The copies continue after the call; host memory must come from HostAlloc.
+	// The copies are asynchronous; host memory must come from HostAlloc.
 	CopyToDevice(to Address, from []byte, stream Handle) Result
 	CopyToHost(to []byte, from Address, stream Handle) Result
 	CopyOnDevice(to, from Address, bytes int64, stream Handle) Result
@@ -102,35 +102,35 @@ type API interface {
 	NewStream() (Handle, Result)
 	DestroyStream(stream Handle) Result
 	SynchronizeStream(stream Handle) Result
-	// QueryStream is NotReady while there is work in the stream.
+	// QueryStream returns NotReady while work is pending in the stream.
 	QueryStream(stream Handle) Result
 	NewEvent() (Handle, Result)
-	// NewTimedEvent is an event that knows the time; Elapsed is that between two, in milliseconds, which are over.
+	// NewTimedEvent creates an event with a timestamp. Elapsed returns the milliseconds between two completed ones.
 	NewTimedEvent() (Handle, Result)
 	Elapsed(begin, end Handle) (milliseconds float32, r Result)
 	DestroyEvent(event Handle) Result
 	RecordEvent(event, stream Handle) Result
 	SynchronizeEvent(event Handle) Result
 	QueryEvent(event Handle) Result
-	// WaitEvent makes the stream wait for what the event was recorded behind last, also on another device.
+	// WaitEvent makes the stream wait until the event's last recording has completed, also on another device.
 	WaitEvent(stream, event Handle) Result
 
-	// CanAccessPeer reports whether a device reaches the memory of another one directly.
+	// CanAccessPeer reports whether a device can access another one's memory directly.
 	CanAccessPeer(device, peer int) (bool, Result)
-	// AllowPeer lets a peer use the memory that Alloc takes on the owner.
+	// AllowPeer lets a peer access memory that Alloc allocates on the owner.
 	AllowPeer(owner, peer int) Result
 
-	// LoadModule compiles PTX for the current context's device. The log says why it does not.
+	// LoadModule compiles PTX for the current context's device. If that fails, the log says why.
 	LoadModule(text string) (module Handle, log string, r Result)
-	// Assemble compiles PTX for the current context's device to what LoadBinary loads. Several may go on at once.
+	// Assemble compiles PTX for the current context's device to a binary for LoadBinary. It may be called concurrently.
 	Assemble(text string) (binary []byte, log string, r Result)
 	LoadBinary(binary []byte) (module Handle, r Result)
 	UnloadModule(module Handle) Result
 	Function(module Handle, name string) (Handle, Result)
-	// AllowShared lets launches of the function take so much shared memory, where that is more than DefaultShared.
+	// AllowShared lets launches of the function use more than DefaultShared bytes of shared memory.
 	AllowShared(function Handle, bytes int) Result
 	Launch(function Handle, c Config, args []uint64) Result
-	// EncodeTensorMap describes memory to kernels that copy in bulk. Drivers before CUDA 12.0 cannot, which is
+	// EncodeTensorMap describes memory for kernels that make bulk copies. With drivers before CUDA 12.0 it returns
 	// NotFound.
 	EncodeTensorMap(a Address, t Tiled) (TensorMap, Result)
 
@@ -147,11 +147,11 @@ type API interface {
 
 // Error is a call that failed.
 type Error struct {
-	Call   string // the driver's name of it
+	Call   string // the driver's name for it
 	Result Result
 	Name   string // "CUDA_ERROR_OUT_OF_MEMORY"
 	Text   string
-	Detail string // what was asked
+	Detail string // what the call was for
 }
 
 // Error names the call and the result.

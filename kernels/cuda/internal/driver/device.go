@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// MinimumVersion is the version of the oldest supported driver, as the driver counts: 11.4, which has pools of memory
-// and cuGraphInstantiateWithFlags.
+// MinimumVersion is the oldest supported version of the driver, in its own encoding: 11.4, which has memory pools and
+// cuGraphInstantiateWithFlags.
 const MinimumVersion = 11040
 
-// MinimumCapability is the oldest architecture, as major·10+minor: Turing.
+// MinimumCapability is the oldest supported architecture, as major·10+minor: Turing.
 const MinimumCapability = 75
 
 // Facts describe a device.
@@ -19,27 +19,27 @@ type Facts struct {
 	Memory     int64 // bytes
 	Capability int   // major·10+minor
 	Processors int
-	Driver     int // version, 12040 for 12.4
+	Driver     int // CUDA version, 12040 for 12.4
 
 	Domain, Bus, BusDevice int // PCI address
 }
 
-// Device is one GPU with its primary context and one stream. Work in the stream goes on in the order of the calls.
+// Device is one GPU with its primary context and one stream.
 type Device struct {
 	API     API
 	Index   int
 	Facts   Facts
 	context Handle
 	Stream  Handle
-	// Order is held by who puts work into the stream, so that captures hold what belongs to them.
+	// Order is held while work is put into the stream, so that a capture holds nothing of others.
 	Order sync.Mutex
 }
 
-// Fatal are the results after which a device, or this process's context on it, no longer works: it fell off the bus,
-// its memory is broken, or a kernel has failed.
+// Fatal lists the results after which a device, or this process's context on it, is unusable: it fell off the bus, its
+// memory has errors, or a kernel has failed.
 var Fatal = []Result{DeviceUnavailable, 214, 220, IllegalAddress, 710, 714, 715, 716, 717, 718, LaunchFailed, 999}
 
-// Check makes an error of a result.
+// Check converts a result to an error.
 func Check(api API, r Result, call, format string, args ...any) error {
 	if r == Success {
 		return nil
@@ -52,7 +52,7 @@ func Check(api API, r Result, call, format string, args ...any) error {
 	return e
 }
 
-// Count initializes the driver and returns how many devices there are.
+// Count initializes the driver and returns the number of devices.
 func Count(api API) (int, error) {
 	switch r := api.Init(); r {
 	case Success:
@@ -74,10 +74,10 @@ func Count(api API) (int, error) {
 	return n, Check(api, r, "cuDeviceGetCount", "")
 }
 
-// Version writes a version as people do, "12.4".
+// Version formats a version: "12.4".
 func Version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// Describe looks up the facts about a device, without a context.
+// Describe returns the facts about a device, without a context.
 func Describe(api API, index int) (Facts, error) {
 	var f Facts
 	var r Result
@@ -104,7 +104,7 @@ func Describe(api API, index int) (Facts, error) {
 	return f, Check(api, r, "cuDriverGetVersion", "")
 }
 
-// Capability looks up the compute capability of a device, as major·10+minor.
+// Capability returns the compute capability of a device, as major·10+minor.
 func Capability(api API, index int) (int, error) {
 	major, r := api.DeviceAttribute(AttributeMajor, index)
 	if r == Success {
@@ -129,7 +129,7 @@ func NewDevice(api API, index int) (*Device, error) {
 	switch {
 	case r != Success:
 		return nil, Check(api, r, "cuDeviceGetAttribute", "whether device %d has pools of memory", index)
-	case pools == 0: // a shared or virtual GPU, say
+	case pools == 0: // a shared or virtual GPU, for example
 		return nil, fmt.Errorf("cuda: device %d (%s) has no pools of memory (cuMemAllocAsync), which are needed; its driver or the virtual machine's settings do not allow them", index, facts.Name)
 	}
 	d := &Device{API: api, Index: index, Facts: facts}
@@ -148,7 +148,7 @@ func NewDevice(api API, index int) (*Device, error) {
 	return d, nil
 }
 
-// Close releases the device. Its contents are lost.
+// Close releases the device; its memory is lost.
 func (d *Device) Close() error {
 	if err := d.Enter(); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (d *Device) Close() error {
 	return err
 }
 
-// Enter makes the device's context current on this thread, to which the goroutine is bound until Leave.
+// Enter makes the device's context current on this thread, and locks the goroutine to the thread until Leave.
 func (d *Device) Enter() error {
 	runtime.LockOSThread()
 	if r := d.API.SetContext(d.context); r != Success {
@@ -172,10 +172,10 @@ func (d *Device) Enter() error {
 	return nil
 }
 
-// Leave ends what Enter began.
+// Leave undoes Enter.
 func (d *Device) Leave() { runtime.UnlockOSThread() }
 
-// Err is the error of a call on the device.
+// Err converts the result of a call on the device to an error.
 func (d *Device) Err(r Result, call string) error {
 	if r == Success {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// places are where the driver's library lies, besides where the loader looks.
+// places are the paths tried for the driver's library, first the loader's search path.
 var places = []string{"libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib/aarch64-linux-gnu/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
 
-// Open loads the driver. The folders of GOKERAS_CUDA_PATH are looked through first.
+// Open loads the driver. It searches the folders of GOKERAS_CUDA_PATH first.
 func Open() (API, error) {
 	var candidates []string
 	for _, folder := range filepath.SplitList(os.Getenv("GOKERAS_CUDA_PATH")) {
@@ -35,8 +35,8 @@ func Open() (API, error) {
 	return nil, fmt.Errorf("cuda: NVIDIA's driver is not installed: there is no libcuda.so.1 (%w)", failures[0])
 }
 
-// library is libcuda. Calls of set-up go through functions with types, those of each step through addresses with
-// arguments in a kept slice.
+// library is libcuda. Set-up calls go through typed functions; those of each step go through addresses, with their
+// arguments in a reused slice.
 type library struct {
 	init                                                         func(uint32) Result
 	driverGetVersion, deviceGetCount                             func(*int32) Result
@@ -75,20 +75,20 @@ type library struct {
 	errorName, errorString                                       func(Result, **byte) Result
 
 	eventElapsed func(*float32, Handle, Handle) Result
-	encodeTiled  func(unsafe.Pointer, int32, uint32, Address, *uint64, *uint64, *uint32, *uint32, int32, int32, int32, int32) Result // nil: the driver has none
+	encodeTiled  func(unsafe.Pointer, int32, uint32, Address, *uint64, *uint64, *uint32, *uint32, int32, int32, int32, int32) Result // nil if the driver does not have it
 
 	hot [hotCalls]uintptr
 	mu  sync.Mutex
-	// block is memory that does not move, for what the driver reads through pointers: a launch's configuration,
-	// pointers to arguments, arguments.
+	// block is memory that does not move, for what the driver reads through pointers: a launch's configuration and
+	// arguments, and the pointers to them.
 	block []uint64
 	args  [hotCalls][]uintptr
 
-	loading sync.Mutex // compiling takes long: launches do not wait for it
+	loading sync.Mutex // separate, because compiling takes long and launches must not wait for it
 	log     []byte     // does not move
 }
 
-// logBytes is how much of the compiler's messages is kept.
+// logBytes is how much of the compiler's log is kept.
 const logBytes = 8192
 
 const (
@@ -111,7 +111,7 @@ const (
 
 var hotNames = [hotCalls]string{"cuCtxSetCurrent", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize", "cuStreamQuery", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuStreamWaitEvent", "cuLaunchKernel", "cuGraphLaunch"}
 
-// maxArgs is how many arguments a kernel may have here.
+// maxArgs is the largest number of kernel arguments supported here.
 const maxArgs = 512
 
 func bind(handle uintptr, path string) (API, error) {
@@ -159,9 +159,9 @@ func bind(handle uintptr, path string) (API, error) {
 	return l, nil
 }
 
-// call makes one of the calls of each step. It allocates nothing, unless it waits.
+// call makes one of the calls of each step. It does not allocate, unless it waits for the device.
 func (l *library) call(which int, args ...uintptr) Result {
-	if which == streamSynchronize || which == eventSynchronize { // waiting must not keep the others out
+	if which == streamSynchronize || which == eventSynchronize { // waiting must not block other calls
 		one := []uintptr{args[0]}
 		r, _, _ := purego.SyscallN(l.hot[which], one...)
 		return Result(int32(r))
@@ -224,7 +224,7 @@ func (l *library) DeviceMemory(device int) (int64, Result) {
 	return int64(n), r
 }
 
-// RetainContext also tells the device's pool to keep memory that is given back, up to all of it.
+// RetainContext also sets the device's pool to keep all freed memory.
 func (l *library) RetainContext(device int) (Handle, Result) {
 	d, r := l.ordinal(device)
 	if r != Success {
@@ -237,7 +237,7 @@ func (l *library) RetainContext(device int) (Handle, Result) {
 	if l.defaultPool(&pool, d) == Success {
 		const releaseThreshold = 4
 		all := ^uint64(0)
-		l.poolSetAttribute(pool, releaseThreshold, &all) // without it memory is given back at each synchronization, which is slower only
+		l.poolSetAttribute(pool, releaseThreshold, &all) // if it fails, memory is returned at each synchronization, which is only slower
 	}
 	return c, r
 }
@@ -294,7 +294,7 @@ func (l *library) SharedHandle(a Address) (SharedMemory, Result) {
 	return h, r
 }
 
-// OpenShared opens memory of another device too, where this one reaches it.
+// OpenShared also opens memory of other devices that this one can access.
 func (l *library) OpenShared(h SharedMemory) (Address, Result) {
 	const lazyEnablePeerAccess = 1
 	var a Address
@@ -388,8 +388,8 @@ func (l *library) CanAccessPeer(device, peer int) (bool, Result) {
 	return can != 0, r
 }
 
-// AllowPeer opens the owner's pool, of which the memory is. Access between contexts (cuCtxEnablePeerAccess) does not
-// count for pools.
+// AllowPeer opens the owner's memory pool. Peer access between contexts (cuCtxEnablePeerAccess) does not apply to
+// pools.
 func (l *library) AllowPeer(owner, peer int) Result {
 	a, r := l.ordinal(owner)
 	if r != Success {
@@ -407,7 +407,7 @@ func (l *library) AllowPeer(owner, peer int) Result {
 	return l.poolSetAccess(pool, &[3]int32{onDevice, b, readAndWrite}, 1) // CUmemAccessDesc
 }
 
-// Launch puts the arguments where they do not move; the driver copies them before it returns.
+// Launch copies the arguments to memory that does not move; the driver has copied them when it returns.
 func (l *library) Launch(f Handle, c Config, args []uint64) Result {
 	if len(args) > maxArgs {
 		return InvalidValue

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoadModule asks for the compiler's messages.
+// LoadModule also requests the compiler's log.
 func (l *library) LoadModule(text string) (Handle, string, Result) {
 	image := append([]byte(text), 0)
 	const errorLog, errorLogBytes = 5, 6
@@ -21,12 +21,12 @@ func (l *library) LoadModule(text string) (Handle, string, Result) {
 	return m, unix.ByteSliceToString(l.log), r
 }
 
-// Assemble links the text alone, which is how the driver hands out what it compiles.
+// Assemble links the text by itself: the linker is the call that returns the compiled binary.
 func (l *library) Assemble(text string) ([]byte, string, Result) {
 	const errorLog, errorLogBytes, inputPTX = 5, 6, 1
 	image, name := append([]byte(text), 0), []byte("kernels\x00")
 	log := make([]byte, logBytes)
-	var pins runtime.Pinner // what the driver reads or writes through pointers that it keeps
+	var pins runtime.Pinner // pins what the driver reads or writes through pointers that it keeps
 	defer pins.Unpin()
 	pins.Pin(&log[0])
 	options, values := []int32{errorLog, errorLogBytes}, []uintptr{uintptr(unsafe.Pointer(&log[0])), logBytes}
@@ -46,10 +46,10 @@ func (l *library) Assemble(text string) ([]byte, string, Result) {
 	if r != Success || at == nil {
 		return nil, unix.ByteSliceToString(log), max(r, InvalidValue)
 	}
-	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), "", Success // it is the state's
+	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), "", Success // the memory belongs to the linker's state
 }
 
-// LoadBinary loads what Assemble made.
+// LoadBinary loads the result of Assemble.
 func (l *library) LoadBinary(binary []byte) (Handle, Result) {
 	var m Handle
 	if len(binary) == 0 {

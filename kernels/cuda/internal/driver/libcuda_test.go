@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// library builds the libcuda.so.1 of testdata, which looks at its arguments, and opens it.
+// library builds the libcuda.so.1 in testdata, which checks its arguments, and opens it.
 func library(t *testing.T) driver.API {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -29,7 +29,7 @@ func library(t *testing.T) driver.API {
 	return api
 }
 
-// ok requires a call to succeed and hands on its result.
+// ok requires a call to succeed and returns its result.
 func ok[T any](t *testing.T) func(v T, r driver.Result) T {
 	return func(v T, r driver.Result) T {
 		t.Helper()
@@ -38,7 +38,7 @@ func ok[T any](t *testing.T) func(v T, r driver.Result) T {
 	}
 }
 
-// Every call arrives in the library with the arguments in their places.
+// Every call reaches the library with its arguments in the right places.
 func TestBinding(t *testing.T) {
 	api := library(t)
 	count, err := driver.Count(api)
@@ -133,7 +133,7 @@ func TestBinding(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// Descriptions of matrices arrive in the library, and what it makes of them in kernels, behind the other arguments.
+// Descriptions of tensor maps reach the library, and the encoded maps reach kernels, after the other arguments.
 func TestTensorMaps(t *testing.T) {
 	api := library(t)
 	d, err := driver.NewDevice(api, 1)

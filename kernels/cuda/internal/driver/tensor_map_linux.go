@@ -4,13 +4,13 @@ package driver
 
 import "unsafe"
 
-// EncodeTensorMap asks the driver. What it fills must lie at a multiple of 64.
+// EncodeTensorMap calls the driver. The map must be aligned to 64 bytes.
 func (l *library) EncodeTensorMap(a Address, t Tiled) (TensorMap, Result) {
 	const (
 		float16, bfloat16 = 6, 9
 		interleaveNone    = 0
 		swizzle128        = 3
-		promotion256      = 3 // lines that the cache fetches
+		promotion256      = 3 // the size of L2 fetches
 		fillZeros         = 0
 		align             = 64
 	)
