@@ -9,29 +9,29 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// capture is a graph that is being made from what is put into streams. It begins in one of them; others join it when
-// they wait for an event that was recorded in one that takes part.
+// capture is a graph being made from the work put into streams. It begins in one stream; another stream joins when it
+// waits for an event recorded in a stream of the capture.
 type capture struct {
 	origin  *stream
-	thread  int // that began it, and must end it
+	thread  int // the thread that began it and must end it
 	nodes   []node
-	invalid driver.Result // why it cannot become a graph any more
-	release []func()      // what other libraries do when the graph is gone
+	invalid driver.Result // why it can no longer become a graph
+	release []func()      // called when the graph is gone, for other libraries
 }
 
-// graph is what was captured. Executable ones and launches of them keep what it refers to.
+// graph is a captured graph. Its executable instances, and their launches, share users.
 type graph struct {
 	nodes []node
 	users *users
 }
 
-// users counts who keeps what a graph refers to.
+// users counts the references to a graph, its instances and launches.
 type users struct {
 	count   int
 	release []func()
 }
 
-// drop ends the use by one. The fake's lock is held.
+// drop removes a reference. The fake's lock is held.
 func (u *users) drop() {
 	if u.count--; u.count == 0 {
 		for _, f := range u.release {
@@ -40,8 +40,8 @@ func (u *users) drop() {
 	}
 }
 
-// Retain calls release when the graph that is being captured in a stream is gone, with all that is executable of it,
-// and no launch of it is under way. It returns false where nothing is captured.
+// Retain calls release once the graph that is being captured in a stream and all its executable instances are gone, and
+// none of its launches is running. It returns false if the stream is not being captured.
 func (f *Fake) Retain(h driver.Handle, release func()) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,20 +53,20 @@ func (f *Fake) Retain(h driver.Handle, release func()) bool {
 	return true
 }
 
-// node is a piece of work and those that come before it.
+// node is a piece of work, and the numbers of the nodes that it depends on.
 type node struct {
 	stream *stream
 	work   func() error
 	after  []int
 }
 
-// end adds a piece of work behind what the stream was given; the fake's lock is held.
+// add appends a piece of work to a stream's captured part; the fake's lock is held.
 func (c *capture) add(s *stream, work func() error) {
 	c.nodes = append(c.nodes, node{s, work, s.tail})
 	s.tail = []int{len(c.nodes) - 1}
 }
 
-// unjoined reports whether a piece of work is not before the end of the stream in which the capture began.
+// unjoined reports whether some work does not precede the end of the stream in which the capture began.
 func (c *capture) unjoined() bool {
 	reached := make([]bool, len(c.nodes))
 	open := slices.Clone(c.origin.tail)
@@ -142,7 +142,7 @@ func (f *Fake) Instantiate(g driver.Handle) (driver.Handle, driver.Result) {
 	return e, 0
 }
 
-// LaunchGraph lets all pieces of work go on at once, each behind those that come before it, as devices do.
+// LaunchGraph runs the nodes concurrently, each after those that it depends on, as devices do.
 func (f *Fake) LaunchGraph(e, on driver.Handle) driver.Result {
 	r := f.enter("cuGraphLaunch")
 	g, ok := f.ready[e]

@@ -15,27 +15,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 )
 
-// Options describe the fake.
+// Options configure the fake.
 type Options struct {
-	Devices      int // 0 is 1
-	Version      int // of the driver; 0 is 12.4
-	Capability   int // major·10+minor; 0 is 9.0
+	Devices      int // 0 means 1
+	Version      int // the driver's version; 0 means 12.4
+	Capability   int // major·10+minor; 0 means 9.0
 	Memory       int64
-	NoPools      bool          // allocations in the order of a stream are not supported
-	Refuse       driver.Result // of cuInit
+	NoPools      bool          // stream-ordered allocation is not supported
+	Refuse       driver.Result // result of cuInit
 	Order        ptxsim.Order
-	NoTensorMaps bool // as drivers before CUDA 12.0
-	AnyContext   bool // calls do not look for a context
-	Bus          int  // of device 0, after FirstBus
-	Clock        int  // in kHz; 0 is unknown
-	// MemoryClock is in kHz, of a bus of 5120 bits; 0 is unknown.
+	NoTensorMaps bool // no tensor maps, as in drivers before CUDA 12.0
+	AnyContext   bool // calls do not require a current context
+	Bus          int  // PCI bus of device 0, added to FirstBus
+	Clock        int  // in kHz; 0 means unknown
+	// MemoryClock is in kHz, for a bus of 5120 bits; 0 means unknown.
 	MemoryClock int
-	Races       bool // kernels whose threads race in global memory are wrong
-	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
+	Races       bool // data races of threads in global memory are faults
+	// NoPeers says which pairs of devices cannot access each other's memory; nil means all can.
 	NoPeers func(a, b int) bool
-	// Before is called by a stream before it runs a kernel of this name; nil: nothing is.
+	// Before, if not nil, is called by a stream before it runs the kernel of this name.
 	Before func(kernel string)
-	// Lag is how long each piece of work in streams after the first of a device takes at least.
+	// Lag is the minimum duration of each piece of work in all streams of a device but the first.
 	Lag time.Duration
 }
 
@@ -50,35 +50,35 @@ type Fake struct {
 	events  map[driver.Handle]*event
 	modules map[driver.Handle]*ptxsim.Module
 	kernels map[driver.Handle]*ptxsim.Kernel
-	allowed map[driver.Handle]int // shared memory of kernels
+	allowed map[driver.Handle]int // shared memory that kernels may use
 	graphs  map[driver.Handle]*graph
-	ready   map[driver.Handle]*graph // executable
+	ready   map[driver.Handle]*graph // executable graphs
 	host    map[*byte]bool
 	parsed  map[string]*ptxsim.Module
 	sizes   map[driver.Address]int64
-	owners  map[driver.Address]int // device of each allocation, by where it begins
-	access  map[[2]int]bool        // owner and peer
-	current map[int]int            // device whose context is current, and 1, by thread
+	owners  map[driver.Address]int // device of each allocation, by its first address
+	access  map[[2]int]bool        // pairs of owner and peer
+	current map[int]int            // device whose context is current, plus 1, by thread
 	lost    map[int]bool           // devices that fell off the bus
 	shared  map[driver.Address]shared
 	homes   map[driver.Handle]int // devices of modules, kernels and events
 	held    int64
-	kept    map[int64]int // allocations that were freed and wait for another of their size
-	refs    int           // of contexts
+	kept    map[int64]int // number of freed allocations kept for reuse, by size
+	refs    int           // references to contexts
 	calls   map[string]int
-	names   []string // of the calls since Record
+	names   []string // names of the calls since Record
 	record  bool
-	fail    string // the call that fails
+	fail    string // name of the call to fail
 	failAt  int
-	fault   error // of a kernel; stays
+	fault   error // the first fault of a kernel
 
-	identity uint64 // among all drivers
+	identity uint64 // unique among drivers
 
 	downloads downloads
 
 	tracing  bool
 	spans    []Span
-	happened int // beginnings and ends since Trace
+	happened int // number of begin and end events since Trace
 }
 
 // New makes a fake.
@@ -103,65 +103,65 @@ func New(o Options) *Fake {
 	}
 }
 
-// downloads counts copies to host memory, by their bytes.
+// downloads counts copies to host memory, by size in bytes.
 type downloads struct {
 	sync.Mutex
 	sizes map[int]int
 }
 
-// stream does work in order, on a goroutine of its own.
+// stream does its work in order, on its own goroutine.
 type stream struct {
 	device  int
-	number  int // of the device's
+	number  int // its number on the device
 	mu      sync.Mutex
 	changed sync.Cond
 	work    []func() error
-	given   int // pieces of work so far
-	clock   int // when they are over, on the clock of [Fake.Elapsed]
+	given   int // pieces of work put into it so far
+	clock   int // when they complete, on the clock of [Fake.Elapsed]
 	done    int
 	closed  bool
 
-	capture *capture // that the stream takes part in; nil: none. Guarded by the fake, as tail is
-	tail    []int    // what of the capture comes before what is put next
+	capture *capture // the capture that the stream is in, nil for none; guarded by the fake's lock, as tail is
+	tail    []int    // the nodes of the capture that the next one depends on
 }
 
 type event struct {
 	stream *stream
-	after  int // pieces of work that come before
-	clock  int // when these are over
+	after  int // number of pieces of work before it
+	clock  int // when these complete
 
-	capture *capture // in which it was recorded last; nil: none
-	behind  []int    // of the capture
+	capture *capture // the capture in which it was last recorded; nil for none
+	behind  []int    // the capture's nodes before it
 }
 
-// Fail makes the n-th call of a name from now on fail, n from 1.
+// Fail makes the n-th call of a name from now on fail, counting from 1.
 func (f *Fake) Fail(call string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fail, f.failAt = call, f.calls[call]+n
 }
 
-// Pending reports whether the call that [Fake.Fail] named has not been made yet.
+// Pending reports whether the call given to [Fake.Fail] has not been made yet.
 func (f *Fake) Pending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fail != ""
 }
 
-// Lose makes a device fall off the bus: calls with its context fail from now on, and what its streams have still to do
-// is not done.
+// Lose makes a device fall off the bus: calls with its context fail from now on, and the pending work of its streams is
+// dropped.
 func (f *Fake) Lose(device int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lost[device] = true
 }
 
-// here is the device whose context is current on the calling thread, -1 where none is; the lock is held.
+// here returns the device whose context is current on the calling thread, or -1; the lock is held.
 func (f *Fake) here() int { return f.current[thread()] - 1 }
 
 func thread() int { return unix.Gettid() }
 
-// reach is an error where a device may not use the memory at an address. The lock is held.
+// reach returns an error if a device may not access the memory at an address. The lock is held.
 func (f *Fake) reach(device int, a uint64) error {
 	base := driver.Address(ptxsim.Base(a))
 	if owner, ok := f.owners[base]; ok && owner != device && !f.access[[2]int{owner, device}] {
@@ -170,7 +170,7 @@ func (f *Fake) reach(device int, a uint64) error {
 	return nil
 }
 
-// Calls returns how often each call was made.
+// Calls returns how many times each call was made.
 func (f *Fake) Calls() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,14 +181,14 @@ func (f *Fake) Calls() map[string]int {
 	return calls
 }
 
-// Record begins to write down the names of calls.
+// Record starts recording the names of calls.
 func (f *Fake) Record() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.record, f.names = true, nil
 }
 
-// Recorded ends what Record began and returns the names in order.
+// Recorded stops recording and returns the names in order.
 func (f *Fake) Recorded() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -196,14 +196,14 @@ func (f *Fake) Recorded() []string {
 	return f.names
 }
 
-// Fault returns what a kernel did wrong.
+// Fault returns the first fault of a kernel.
 func (f *Fake) Fault() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fault
 }
 
-// Alive says what has not been given back; "" where all has.
+// Alive describes what has not been freed; "" if everything has.
 func (f *Fake) Alive() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -214,7 +214,7 @@ func (f *Fake) Alive() string {
 	return fmt.Sprintf("%d allocations of %d bytes, %d streams, %d events, %d modules, %d graphs, %d executable graphs, %d host allocations, %d contexts", blocks, bytes, len(f.streams), len(f.events), len(f.modules), len(f.graphs), len(f.ready), len(f.host), f.refs)
 }
 
-// enter counts a call; the caller holds nothing and gets the lock.
+// enter counts a call and returns with the lock held; the caller must not hold it.
 func (f *Fake) enter(call string) driver.Result {
 	f.mu.Lock()
 	f.calls[call]++
@@ -231,13 +231,13 @@ func (f *Fake) enter(call string) driver.Result {
 	if f.here() < 0 && !f.options.AnyContext && wantsContext(call) {
 		return driver.InvalidContext
 	}
-	if f.lost[f.here()] && call != "cuCtxSetCurrent" && call != "cuDriverGetVersion" && !strings.HasPrefix(call, "cuDevice") { // those ask for no context
+	if f.lost[f.here()] && call != "cuCtxSetCurrent" && call != "cuDriverGetVersion" && !strings.HasPrefix(call, "cuDevice") { // these calls need no context
 		return driver.DeviceUnavailable
 	}
 	return driver.Success
 }
 
-// wantsContext reports whether a call is an error on threads without a context.
+// wantsContext reports whether a call requires a current context.
 func wantsContext(call string) bool {
 	switch call {
 	case "cuInit", "cuDriverGetVersion", "cuCtxSetCurrent", "cuMemPoolSetAccess", "cuMemPoolTrimTo":
@@ -277,7 +277,7 @@ func (f *Fake) DeviceName(int) (string, driver.Result) {
 	return "Fake GPU", r
 }
 
-// FirstBus is the number of the PCI bus of device 0; the others follow.
+// FirstBus is the PCI bus number of device 0; the other devices have the following ones.
 const FirstBus = 0xa0
 
 func (f *Fake) DeviceAttribute(attribute, device int) (int, driver.Result) {
@@ -321,14 +321,14 @@ func (f *Fake) SetContext(c driver.Handle) driver.Result {
 	return r
 }
 
-// CanAccessPeer says what the options say.
+// CanAccessPeer answers by Options.NoPeers.
 func (f *Fake) CanAccessPeer(device, peer int) (bool, driver.Result) {
 	defer f.mu.Unlock()
 	r := f.enter("cuDeviceCanAccessPeer")
 	return f.options.NoPeers == nil || !f.options.NoPeers(device, peer), r
 }
 
-// AllowPeer opens the memory of a device to another one.
+// AllowPeer lets another device access a device's memory.
 func (f *Fake) AllowPeer(owner, peer int) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuMemPoolSetAccess")

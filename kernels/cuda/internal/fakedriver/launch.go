@@ -12,7 +12,7 @@ import (
 
 const noBinary = 209 // CUDA_ERROR_NO_BINARY_FOR_GPU
 
-// LoadModule parses the text; equal ones once.
+// LoadModule parses the text. It parses equal texts once.
 func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuModuleLoadDataEx"); r != 0 {
@@ -21,7 +21,7 @@ func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
 	return f.load(text)
 }
 
-// load is LoadModule; the lock is held.
+// load implements LoadModule; the lock is held.
 func (f *Fake) load(text string) (driver.Handle, string, driver.Result) {
 	m, ok := f.parsed[text]
 	if !ok {
@@ -40,10 +40,11 @@ func (f *Fake) load(text string) (driver.Handle, string, driver.Result) {
 	return h, "", 0
 }
 
-// binaryHead begins what Assemble makes: the text follows, which only a device of the same capability takes.
+// binaryHead is the header of Assemble's binaries, which the text follows; only devices of the same capability load
+// them.
 func (f *Fake) binaryHead() string { return fmt.Sprintf("\x7fbinary for %d\n", f.options.Capability) }
 
-// Assemble is each of the driver's calls that link a text, which may fail by themselves.
+// Assemble makes each of the driver's calls that link a text; each may fail.
 func (f *Fake) Assemble(text string) ([]byte, string, driver.Result) {
 	for _, call := range []string{"cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete"} {
 		r := f.enter(call)
@@ -60,7 +61,7 @@ func (f *Fake) Assemble(text string) ([]byte, string, driver.Result) {
 	return []byte(f.binaryHead() + text), "", 0
 }
 
-// LoadBinary refuses what Assemble did not make, and what it made for devices of another capability.
+// LoadBinary rejects anything that Assemble did not make for a device of this capability.
 func (f *Fake) LoadBinary(binary []byte) (driver.Handle, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuModuleLoadDataEx"); r != 0 {
@@ -96,7 +97,7 @@ func (f *Fake) Function(h driver.Handle, name string) (driver.Handle, driver.Res
 	return k, 0
 }
 
-// mostShared is how much shared memory a block may be allowed to have, by compute capability.
+// mostShared is the maximum shared memory of a block, by compute capability.
 func mostShared(capability int) int {
 	switch {
 	case capability < 80:
@@ -109,7 +110,7 @@ func mostShared(capability int) int {
 	return 227 << 10
 }
 
-// AllowShared refuses what the device does not have.
+// AllowShared rejects more than the device has.
 func (f *Fake) AllowShared(h driver.Handle, bytes int) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuFuncSetAttribute")
@@ -147,12 +148,12 @@ func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Re
 	}))
 }
 
-// EncodeTensorMap looks at what is asked as a driver does, and that the matrix lies in one allocation.
+// EncodeTensorMap checks its arguments as a driver does, and that the matrix lies within one allocation.
 func (f *Fake) EncodeTensorMap(a driver.Address, t driver.Tiled) (driver.TensorMap, driver.Result) {
 	if f.options.NoTensorMaps {
 		return driver.TensorMap{}, driver.NotFound
 	}
-	if t == (driver.Tiled{}) { // asked only whether there is the call
+	if t == (driver.Tiled{}) { // the caller only asks whether the call is supported
 		return driver.TensorMap{}, driver.InvalidValue
 	}
 	r := f.enter("cuTensorMapEncodeTiled")
@@ -171,7 +172,7 @@ func (f *Fake) EncodeTensorMap(a driver.Address, t driver.Tiled) (driver.TensorM
 	return driver.TensorMap(m.Words()), 0
 }
 
-// reaches checks that the device of a stream may use what arguments that are addresses point to.
+// reaches checks that the device of a stream may access the memory that address arguments point to.
 func (f *Fake) reaches(h driver.Handle, args []uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +186,7 @@ func (f *Fake) reaches(h driver.Handle, args []uint64) error {
 	return nil
 }
 
-// fails makes an error the fault of a kernel.
+// fails records an error as a kernel's fault.
 func (f *Fake) fails(err error) driver.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()

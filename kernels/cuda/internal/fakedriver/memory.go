@@ -55,7 +55,7 @@ func (f *Fake) Free(a driver.Address, s driver.Handle) driver.Result {
 	})
 }
 
-// idle counts what was freed and is kept for allocations of the same size; the lock is held.
+// idle returns the bytes that were freed and are kept for reuse; the lock is held.
 func (f *Fake) idle() int64 {
 	var sum int64
 	for bytes, n := range f.kept {
@@ -64,7 +64,7 @@ func (f *Fake) idle() int64 {
 	return sum
 }
 
-// Trim forgets what was kept.
+// Trim drops freed memory that was kept.
 func (f *Fake) Trim(int) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuMemPoolTrimTo")
@@ -120,7 +120,7 @@ func (f *Fake) CopyToHost(to []byte, from driver.Address, s driver.Handle) drive
 	})
 }
 
-// Downloads tells how many copies of each size, in bytes, were made from devices to host memory, by graphs too.
+// Downloads returns the number of copies from devices to host memory, by size in bytes, including those of graphs.
 func (f *Fake) Downloads() map[int]int {
 	f.downloads.Lock()
 	defer f.downloads.Unlock()

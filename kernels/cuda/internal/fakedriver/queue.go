@@ -28,7 +28,7 @@ func (f *Fake) NewStream() (driver.Handle, driver.Result) {
 	return h, 0
 }
 
-// serve does the work of a stream, now and then with a pause.
+// serve does a stream's work, with occasional pauses.
 func (f *Fake) serve(s *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (f *Fake) do(s *stream, work func() error) error {
 	return work()
 }
 
-// put appends work to a stream, or to what is captured of it.
+// put appends work to a stream, or to its capture.
 func (f *Fake) put(h driver.Handle, work func() error) driver.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +119,7 @@ func (f *Fake) DestroyStream(h driver.Handle) driver.Result {
 	return r
 }
 
-// wait waits until a stream has done so much.
+// wait waits until a stream has completed n pieces of work.
 func (s *stream) wait(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *stream) wait(n int) {
 	}
 }
 
-// state is what waiting for a stream comes to: a device may be lost meanwhile.
+// state returns the result of waiting for a stream: its device may have been lost meanwhile.
 func (f *Fake) state(s *stream) driver.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,7 +161,7 @@ func (f *Fake) SynchronizeStream(h driver.Handle) driver.Result {
 	return f.state(s)
 }
 
-// QueryStream is NotReady while the stream has work.
+// QueryStream returns NotReady while the stream has work.
 func (f *Fake) QueryStream(h driver.Handle) driver.Result {
 	r := f.enter("cuStreamQuery")
 	s := f.streams[h]
@@ -191,11 +191,11 @@ func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
 	return h, 0
 }
 
-// NewTimedEvent is NewEvent: all events know the time here.
+// NewTimedEvent is NewEvent: here all events have timestamps.
 func (f *Fake) NewTimedEvent() (driver.Handle, driver.Result) { return f.NewEvent() }
 
-// Elapsed is the time between two events of a device, on a clock by which each piece of work takes a millisecond and
-// nothing else any.
+// Elapsed returns the time between two events of a device. Each piece of work takes a millisecond, everything else no
+// time.
 func (f *Fake) Elapsed(begin, end driver.Handle) (float32, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuEventElapsedTime"); r != 0 {
@@ -261,7 +261,7 @@ func (f *Fake) SynchronizeEvent(h driver.Handle) driver.Result {
 	return f.state(at.stream)
 }
 
-// WaitEvent makes a stream wait for what an event stands for now.
+// WaitEvent makes a stream wait for the event's last recording.
 func (f *Fake) WaitEvent(on, h driver.Handle) driver.Result {
 	r := f.enter("cuStreamWaitEvent")
 	e := f.events[h]
@@ -295,7 +295,7 @@ func (f *Fake) WaitEvent(on, h driver.Handle) driver.Result {
 	return r
 }
 
-// Capturing reports whether a stream is captured.
+// Capturing reports whether a stream is being captured.
 func (f *Fake) Capturing(h driver.Handle) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -303,7 +303,7 @@ func (f *Fake) Capturing(h driver.Handle) bool {
 	return s != nil && s.capture != nil
 }
 
-// join makes a stream wait for an event of a capture, in which it takes part from now on.
+// join makes a stream wait for an event of a capture, and become part of it.
 func (f *Fake) join(on driver.Handle, e event) driver.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -345,15 +345,15 @@ func (f *Fake) QueryEvent(h driver.Handle) driver.Result {
 	return 0
 }
 
-// Here is the device whose context is current on the calling thread.
+// Here returns the device whose context is current on the calling thread.
 func (f *Fake) Here() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.here()
 }
 
-// Foreign appends work of another library to a stream of a device, whatever context is current. The device must be
-// allowed to use what lies at the addresses.
+// Foreign appends another library's work to a stream of a device, whichever context is current. The device must be
+// allowed to access the addresses.
 func (f *Fake) Foreign(h driver.Handle, device int, what string, work func() error, addresses ...uint64) driver.Result {
 	f.mu.Lock()
 	s := f.streams[h]

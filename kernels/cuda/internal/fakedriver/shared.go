@@ -12,14 +12,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// shared is memory that processes of this machine open by a handle: the process that has it, and its number of the
-// file there.
+// shared is memory that other processes of this machine can open by a handle, which holds the process and the number of
+// its file there.
 type shared struct {
 	block []byte
-	file  int // -1 where it is another process's
+	file  int // -1 for another process's memory
 }
 
-// AllocShared takes memory that lies in a file without a name, which ends with the processes that have opened it.
+// AllocShared allocates memory in an unnamed file, which exists as long as a process has it open.
 func (f *Fake) AllocShared(bytes int64) (driver.Address, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuMemAlloc_v2"); r != 0 {
@@ -44,7 +44,7 @@ func mapped(file int, bytes int64) ([]byte, error) {
 	return unix.Mmap(file, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// share notes memory of the current device; the lock is held.
+// share registers memory of the current device; the lock is held.
 func (f *Fake) share(block []byte, file int) driver.Address {
 	a := driver.Address(f.Memory.Map(block))
 	f.owners[a] = f.here()
@@ -52,7 +52,7 @@ func (f *Fake) share(block []byte, file int) driver.Address {
 	return a
 }
 
-// unshare gives memory back; the lock is held.
+// unshare frees memory; the lock is held.
 func (f *Fake) unshare(a driver.Address, own bool) driver.Result {
 	s, ok := f.shared[a]
 	if !ok || own != (s.file >= 0) {
@@ -76,7 +76,7 @@ func (f *Fake) FreeShared(a driver.Address) driver.Result {
 	return max(r, f.unshare(a, true))
 }
 
-// SharedHandle writes down the process, the file and who has it.
+// SharedHandle encodes the process, the file and the driver that owns it.
 func (f *Fake) SharedHandle(a driver.Address) (h driver.SharedMemory, r driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuIpcGetMemHandle"); r != 0 {
@@ -92,7 +92,7 @@ func (f *Fake) SharedHandle(a driver.Address) (h driver.SharedMemory, r driver.R
 	return h, 0
 }
 
-// OpenShared refuses handles of the same driver, and of devices that the current one does not reach.
+// OpenShared rejects handles of the same driver, and of devices that the current one cannot access.
 func (f *Fake) OpenShared(h driver.SharedMemory) (driver.Address, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuIpcOpenMemHandle_v2"); r != 0 {

@@ -8,32 +8,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// Span is a kernel, a copy from host memory, or a call of another library, in a stream. Begin and End are places in the
-// order of what happened on all devices.
+// Span is a kernel, a copy from host memory, or another library's call, in a stream. Begin and End are positions in the
+// order of events on all devices.
 type Span struct {
-	Device, Stream int // streams of a device count from 0, in the order in which they were made
+	Device, Stream int // a device's streams are numbered from 0, in the order of their creation
 	What           string
-	Begin, End     int // End is 0 until it is over
+	Begin, End     int // End is 0 until it ends
 }
 
-// CopyToDevice is what copies from host memory are called in spans.
+// CopyToDevice is the name of copies from host memory in spans.
 const CopyToDevice = "cuMemcpyHtoDAsync_v2"
 
-// Trace begins to write down what streams do.
+// Trace starts recording what streams do.
 func (f *Fake) Trace() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tracing, f.spans, f.happened = true, nil, 0
 }
 
-// Spans returns what was written down so far, in the order of the beginnings.
+// Spans returns what was recorded so far, ordered by Begin.
 func (f *Fake) Spans() []Span {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.spans)
 }
 
-// traced is work that is written down while it is done.
+// traced wraps work so that it is recorded.
 func (f *Fake) traced(h driver.Handle, what string, work func() error) func() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
