@@ -14,21 +14,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// types are the element types by the library's numbers.
+// types maps the library's numbers to element types.
 var types = []ir.DType{ir.Int8, ir.Uint8, ir.Int32, ir.Uint32, ir.Int64, ir.Uint64, ir.Float16, ir.Float32, ir.Float64, ir.BFloat16}
 
 // request is a call on a communicator.
 type request struct {
 	name       string
 	send, recv driver.Address
-	in, out    int // bytes
+	in, out    int // in bytes
 	t          nccl.DataType
 	op         nccl.Op
 	root       int // or the peer
 	stream     driver.Handle
 }
 
-// call looks at a request and puts its work into the stream, when its group ends.
+// call checks a request and puts its work into the stream, at the end of its group.
 func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 	defer l.mu.Unlock()
 	if r := l.enter(q.name); r != 0 {
@@ -73,14 +73,14 @@ func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 	return put()
 }
 
-// forget notes that a graph is gone that referred to a communicator.
+// forget notes that a graph that used a communicator is gone.
 func (l *Library) forget(c *comm) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.graphs--
 }
 
-// do is the work of a call in its stream. After an abort it leaves behind whatever it was about to write.
+// do does a call's work in its stream. After an abort it leaves its output unchanged.
 func (c *comm) do(q request) error {
 	memory := &c.library.driver.Memory
 	var in, out []byte
@@ -126,7 +126,7 @@ func (c *comm) aborted() bool {
 	}
 }
 
-// meet waits for the other ranks and writes this one's result.
+// meet waits for the other ranks and writes this rank's result.
 func (c *comm) meet(q request, in, out []byte) error {
 	at := c.step
 	c.step++
@@ -160,7 +160,7 @@ func (c *comm) meet(q request, in, out []byte) error {
 	return nil
 }
 
-// combine reduces what lies at an offset, in the order of the ranks.
+// combine reduces the data at an offset, in rank order.
 func combine(out []byte, all [][]byte, offset int, d ir.DType, op nccl.Op) {
 	unit := d.Size()
 	for i := range len(out) / unit {
@@ -181,7 +181,7 @@ func combine(out []byte, all [][]byte, offset int, d ir.DType, op nccl.Op) {
 			x /= float64(len(all))
 		}
 		if d == ir.Int32 && op == nccl.Sum {
-			x = float64(int32(int64(x))) // sums that are too large wrap
+			x = float64(int32(int64(x))) // sums that overflow wrap around
 		}
 		copy(out[i*unit:], ir.AppendElement(nil, d, x))
 	}

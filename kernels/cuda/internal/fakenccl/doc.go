@@ -1,8 +1,8 @@
-// Package fakenccl is a libnccl for tests, beside the devices of package fakedriver: ranks of one process, or of
-// several as a [World] connects them, which wait in their streams for missing ranks until they are aborted, as the
-// library does.
+// Package fakenccl is a libnccl for tests, which works with the devices of package fakedriver. Its ranks are in one
+// process, or in several that a [World] connects. As in the library, they wait in their streams for missing ranks until
+// they are aborted.
 //
-// It is stricter than the library: calls on a communicator that is in use by another call, with the context of another
-// device, outside a group's thread, or after an abort, communicators that are given back while graphs refer to them,
-// and ranks that make different calls, are faults.
+// It is stricter than the library. These are faults: calls on a communicator that another call is using, with the
+// context of another device, on a different thread than the group's, or after an abort; communicators that are
+// destroyed while graphs use them; ranks that make different calls.
 package fakenccl

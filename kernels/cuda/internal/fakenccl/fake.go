@@ -17,11 +17,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// Library is a process's libnccl. It implements [nccl.API].
+// Library is one process's libnccl. It implements [nccl.API].
 type Library struct {
 	world  place
 	driver *fakedriver.Fake
-	// Met is called by a stream that has what a collective of this name brings, before it takes it; nil: nothing is.
+	// Met, if not nil, is called by a stream that is ready for a collective of this name, before the stream waits for
+	// the other ranks.
 	Met func(call string)
 
 	mu      sync.Mutex
@@ -34,8 +35,8 @@ type Library struct {
 	failAt  int
 	last    string
 	fault   error
-	deaf    atomic.Bool // its ranks no longer come
-	refuse  bool        // calls in streams that are captured
+	deaf    atomic.Bool // its ranks no longer answer
+	refuse  bool        // calls in streams that are being captured fail
 }
 
 // comm is one rank.
@@ -45,41 +46,41 @@ type comm struct {
 	ranks   int
 	rank    int
 	device  int
-	step    int           // collectives so far, in the order of the stream
+	step    int           // collectives so far, in stream order
 	over    chan struct{} // closed by an abort
 
-	// guarded by the library
+	// Guarded by the library's lock.
 	broken    nccl.Result
 	finalized bool
-	busy      int // how often AsyncError will still say that a call goes on
-	graphs    int // that refer to it
+	busy      int // how many more times AsyncError reports that a call is in progress
+	graphs    int // number of graphs that use it
 }
 
-// pending is the open group of a thread.
+// pending is a thread's open group.
 type pending struct {
 	depth int
 	work  []func() nccl.Result
 	comms map[*comm]bool
 }
 
-// New makes the libnccl of a process whose devices are the driver's.
+// New makes the libnccl of a process that uses the driver's devices.
 func New(w *World, f *fakedriver.Fake) *Library { return newLibrary(w, f) }
 
 func newLibrary(w place, f *fakedriver.Fake) *Library {
 	return &Library{world: w, driver: f, version: 22907, comms: map[nccl.Comm]*comm{}, next: 7000, groups: map[int]*pending{}, calls: map[string]int{}}
 }
 
-// SetVersion changes what the library says of itself.
+// SetVersion sets the version that the library reports.
 func (l *Library) SetVersion(v int) { l.version = v }
 
-// Fail makes the n-th call of a name from now on fail, n from 1.
+// Fail makes the n-th call of a name from now on fail, counting from 1.
 func (l *Library) Fail(call string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fail, l.failAt = call, l.calls[call]+n
 }
 
-// Calls returns how often each call was made.
+// Calls returns how many times each call was made.
 func (l *Library) Calls() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,17 +91,17 @@ func (l *Library) Calls() map[string]int {
 	return calls
 }
 
-// Die makes the process's ranks stay away from whatever comes: the others wait for them.
+// Die stops the process's ranks: others wait for them in vain.
 func (l *Library) Die() { l.deaf.Store(true) }
 
-// RefuseCapture makes calls in streams that are captured fail, as those of old libraries do.
+// RefuseCapture makes calls fail in streams that are being captured, as in old libraries.
 func (l *Library) RefuseCapture(refuse bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refuse = refuse
 }
 
-// Break makes the communicators of the process report an error, as the library does when a connection is lost.
+// Break makes the process's communicators report an error, as the library does when a connection is lost.
 func (l *Library) Break(r nccl.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,21 +110,21 @@ func (l *Library) Break(r nccl.Result) {
 	}
 }
 
-// Fault returns the first thing that the library was not meant to be used for.
+// Fault returns the first misuse of the library.
 func (l *Library) Fault() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fault
 }
 
-// Alive is how many communicators were not given back.
+// Alive is the number of communicators that were not destroyed.
 func (l *Library) Alive() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.comms)
 }
 
-// enter counts a call; the caller gets the lock.
+// enter counts a call and returns with the lock held.
 func (l *Library) enter(call string) nccl.Result {
 	l.mu.Lock()
 	l.calls[call]++
@@ -135,7 +136,7 @@ func (l *Library) enter(call string) nccl.Result {
 	return nccl.Success
 }
 
-// misused notes a fault; the lock is held.
+// misused records a fault; the lock is held.
 func (l *Library) misused(format string, args ...any) nccl.Result {
 	err := fmt.Errorf("fakenccl: "+format, args...)
 	l.last = err.Error()
@@ -188,7 +189,7 @@ func (l *Library) AsyncError(h nccl.Comm) (state, r nccl.Result) {
 	return c.state(true), 0
 }
 
-// state is what became of the calls so far; the library's lock is held.
+// state returns the outcome of the calls so far; the library's lock is held.
 func (c *comm) state(ask bool) nccl.Result {
 	if c.broken != 0 {
 		return c.broken
@@ -274,10 +275,10 @@ func (l *Library) Destroy(h nccl.Comm) nccl.Result {
 	return r
 }
 
-// graphPatience is how long a communicator waits for graphs before that is a fault: the library waits forever.
+// graphPatience is how long a communicator waits for graphs before that counts as a fault: the library waits forever.
 const graphPatience = 5 * time.Second
 
-// outlive waits until no graph refers to a communicator, as the library does from 2.26 on. The lock is held, but not
+// outlive waits until no graph uses a communicator, as the library does from 2.26 on. The lock is held, but released
 // while waiting.
 func (l *Library) outlive(c *comm, call string) {
 	for end := time.Now().Add(graphPatience); c.graphs > 0; {
@@ -291,7 +292,7 @@ func (l *Library) outlive(c *comm, call string) {
 	}
 }
 
-// Abort always gives back, also where it is made to fail.
+// Abort always frees the communicator, even when it is made to fail.
 func (l *Library) Abort(h nccl.Comm) nccl.Result {
 	defer l.mu.Unlock()
 	r := l.enter("ncclCommAbort")

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// Every id that the libraries of one world draw is another one, in one process and in several: communicators of one id
-// would meet.
+// The libraries of one world never draw the same id twice, in one process or in several: communicators with the same id
+// would be connected.
 func TestUniqueIDs(t *testing.T) {
 	w := NewWorld()
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "world"))

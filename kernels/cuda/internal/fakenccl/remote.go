@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// Serve lets processes that a listener connects meet in the world. A process that ends leaves the others waiting. It
-// returns when the listener is closed.
+// Serve lets processes that connect to a listener meet in the world. If a process ends, the others wait for it in vain.
+// Serve returns when the listener is closed.
 func (w *World) Serve(l net.Listener) error {
 	s := rpc.NewServer()
 	if err := s.RegisterName("World", &server{w}); err != nil {
@@ -26,8 +26,8 @@ func (w *World) Serve(l net.Listener) error {
 	}
 }
 
-// Dial makes the libnccl of a process whose devices are the driver's, and which meets others in a world that another
-// process serves.
+// Dial makes the libnccl of a process that uses the driver's devices and meets others in a world served by another
+// process.
 func Dial(network, address string, f *fakedriver.Fake) (*Library, error) {
 	c, err := rpc.Dial(network, address)
 	if err != nil {
@@ -36,7 +36,7 @@ func Dial(network, address string, f *fakedriver.Fake) (*Library, error) {
 	return newLibrary(remote{c}, f), nil
 }
 
-// Message is what goes to a world, and Answer what comes back.
+// Message is a request to a world, Answer its reply.
 type (
 	Message struct {
 		ID   nccl.ID
@@ -51,7 +51,7 @@ type (
 	}
 )
 
-// server answers processes.
+// server answers requests from other processes.
 type server struct{ w *World }
 
 func (s *server) Draw(_ Message, a *Answer) error {
@@ -92,7 +92,7 @@ func (s *server) Receive(m Message, a *Answer) error {
 // remote is a world in another process.
 type remote struct{ c *rpc.Client }
 
-// ask waits for an answer, or until over is closed. Where the world is gone, nobody ever comes.
+// ask waits for an answer, or until over is closed. If the world is gone, it waits until over is closed.
 func (r remote) ask(call string, m Message, over <-chan struct{}) Answer {
 	var a Answer
 	done := r.c.Go("World."+call, m, &a, make(chan *rpc.Call, 1)).Done

@@ -9,30 +9,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// place is where ranks meet: a [World] of this process, or that of another one.
+// place is where ranks meet: a [World] of this process or of another one.
 type place interface {
-	// draw returns a number for an id that was not drawn before.
+	// draw returns a number for an id that has not been drawn before.
 	draw() uint32
-	// join adds a rank to those that an id connects. The text says what is wrong.
+	// join adds a rank to the communicator of an id. The text says what is wrong.
 	join(id nccl.ID, ranks int) (wrong string)
-	// counts returns how many ranks have joined, and how many have begun to leave.
+	// counts returns how many ranks have joined, and how many have begun to finalize.
 	counts(id nccl.ID) (joined, finalized int)
 	finalize(id nccl.ID)
-	// meet brings a rank's part of a collective, and waits for all. It returns early when over is closed and wake is
-	// called.
+	// meet contributes a rank's part to a collective and waits for all parts. It returns early when over is closed and
+	// wake is called.
 	meet(id nccl.ID, p part, over <-chan struct{}) (all [][]byte, wrong string)
 	send(id nccl.ID, from, to int, data []byte)
 	receive(id nccl.ID, from, to int, over <-chan struct{}) []byte
 	wake()
 }
 
-// part is what a rank brings to a collective.
+// part is a rank's contribution to a collective.
 type part struct {
 	Ranks, Rank int
-	Step        int    // the number of the collective
-	Call        string // all ranks must make the same
+	Step        int    // number of the collective
+	Call        string // must be the same on all ranks
 	Data        []byte
-	Absent      bool // the rank waits for the others, but they do not hear of it
+	Absent      bool // the rank waits for the others, but they do not see it
 }
 
 // World is what connects processes.
@@ -50,18 +50,18 @@ func NewWorld() *World {
 	return w
 }
 
-// ring is the ranks that one id connects.
+// ring is the ranks connected by one id.
 type ring struct {
 	ranks     int
 	joined    int
 	finalized int
 	meetings  map[int]*meeting
-	boxes     map[[2]int][][]byte // what was sent, by sender and receiver
+	boxes     map[[2]int][][]byte // messages sent, by sender and receiver
 }
 
 // meeting is one collective of a ring.
 type meeting struct {
-	call    string // that of the first to come
+	call    string // the call of the first rank to arrive
 	brought [][]byte
 	came    int
 	left    int
