@@ -1,7 +1,7 @@
-// Package kept stores compiled kernels in files, for the next start of a program.
+// Package kept stores compiled kernels in files, for later starts of a program.
 //
-// A file belongs to one kernel, for one kind of device and one version of the driver, which are in its key. Files are
-// written under another name and renamed, so a reader sees whole ones. The contents of a file are used only if its
-// checksum matches the key and the contents: anything else is ignored, and replaced. The folder does not grow beyond a
-// limit; the least recently used files are removed first.
+// A file holds one kernel for one kind of device and one version of the driver; all three are in its key. Files are
+// written under a temporary name and renamed, so that readers never see partial ones. A file's contents are used only
+// if the checksum of key and contents matches; otherwise the file is ignored and replaced. The folder's size is
+// limited: the least recently used files are removed first.
 package kept

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Variable is the environment variable for the folder; "off" means none.
+// Variable is the environment variable that names the folder; "off" means none.
 const Variable = "GOKERAS_CUDA_CACHE"
 
-// The limits of the folder and of one file, in bytes.
+// The maximum sizes of the folder and of one file, in bytes.
 const (
 	Limit     = 256 << 20
 	fileLimit = 16 << 20
@@ -24,7 +24,7 @@ const (
 const (
 	magic  = "gokeras kernel 1\n"
 	ending = ".kernel"
-	fresh  = ".new-" // begins the names of files that are being written
+	fresh  = ".new-" // prefix of the names of files being written
 )
 
 // Folder is where files are stored. A nil one stores nothing.
@@ -33,8 +33,8 @@ type Folder struct {
 	limit int64
 }
 
-// Open returns the folder that the environment names, or one in the user's cache folder; nil for none. Nothing is
-// created before there is something to store.
+// Open returns the folder that the environment names, or else one in the user's cache folder; nil for none. It creates
+// nothing: Put does.
 func Open() *Folder {
 	path := os.Getenv(Variable)
 	switch path {
@@ -50,7 +50,7 @@ func Open() *Folder {
 	return At(path, Limit)
 }
 
-// At is a folder with a limit in bytes.
+// At returns a folder with a limit in bytes.
 func At(path string, limit int64) *Folder { return &Folder{path, limit} }
 
 func (f *Folder) file(key string) string {
@@ -65,7 +65,7 @@ func checksum(key string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Get returns the data stored under a key, or nil if there is none, or it cannot be trusted.
+// Get returns the data stored under a key, or nil if there is none or it is corrupt.
 func (f *Folder) Get(key string) []byte {
 	if f == nil {
 		return nil
@@ -75,7 +75,7 @@ func (f *Folder) Get(key string) []byte {
 	if err != nil {
 		return nil
 	}
-	if !info.Mode().IsRegular() || info.Size() > fileLimit { // a pipe would never end
+	if !info.Mode().IsRegular() || info.Size() > fileLimit { // reading a pipe would never end
 		return nil
 	}
 	file, err := os.Open(path)
@@ -95,7 +95,7 @@ func (f *Folder) Get(key string) []byte {
 	if string(checksum(key, data)) != rest[:sha256.Size] {
 		return nil
 	}
-	if now := time.Now(); now.Sub(info.ModTime()) > time.Hour { // it was used; see Trim
+	if now := time.Now(); now.Sub(info.ModTime()) > time.Hour { // marks it as recently used, for Trim
 		_ = os.Chtimes(path, now, now)
 	}
 	return data
@@ -126,14 +126,14 @@ func (f *Folder) Put(key string, data []byte) error {
 	return err
 }
 
-// Drop removes a key.
+// Drop removes the file of a key.
 func (f *Folder) Drop(key string) {
 	if f != nil {
 		_ = os.Remove(f.file(key))
 	}
 }
 
-// Trim removes the least recently used files if all together exceed the limit, and leftovers of processes that ended
+// Trim removes the least recently used files if the folder exceeds its limit, and the leftovers of processes that ended
 // while writing.
 func (f *Folder) Trim() error {
 	if f == nil {

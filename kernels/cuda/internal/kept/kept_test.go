@@ -36,7 +36,7 @@ func TestKeep(t *testing.T) {
 	none.Drop("k")
 }
 
-// Whatever lies in the place of a file is ignored, and Put replaces it.
+// Get ignores anything that is not a valid file, and Put replaces it.
 func TestHostileFiles(t *testing.T) {
 	f := At(t.TempDir(), Limit)
 	require.NoError(t, f.Put("k", []byte("the kernel")))
@@ -84,7 +84,7 @@ func TestHostileFiles(t *testing.T) {
 	assert.Error(t, locked.Trim())
 }
 
-// The files that were not used for the longest time go first; one that is used stays.
+// Trim removes the least recently used files first.
 func TestTrim(t *testing.T) {
 	f := At(t.TempDir(), 4000)
 	long := time.Now().Add(-48 * time.Hour)
@@ -110,7 +110,7 @@ func TestTrim(t *testing.T) {
 	assert.FileExists(t, foreign)
 }
 
-// The environment says where, or that nothing is kept.
+// The environment names the folder, or disables it.
 func TestOpen(t *testing.T) {
 	t.Setenv(Variable, "off")
 	assert.Nil(t, Open())
