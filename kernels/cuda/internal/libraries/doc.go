@@ -1,3 +1,3 @@
-// Package libraries finds NVIDIA libraries that a machine may have besides the driver, and their versions. None is
-// needed, and looking for them changes nothing.
+// Package libraries finds optional NVIDIA libraries besides the driver, and their versions. Looking for them has no
+// side effects.
 package libraries

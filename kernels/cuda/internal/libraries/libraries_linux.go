@@ -7,23 +7,23 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Found is a library of the machine.
+// Found describes a library found on this machine.
 type Found struct {
 	Name    string
-	Path    string // as the loader was asked for it; "" where there is none
+	Path    string // the path passed to the loader; "" if there is none
 	Version string
-	Problem string // why this version could not be used; "" for none
+	Problem string // why this version cannot be used; "" if it can
 }
 
-// described is what is known of a library beforehand.
+// described is what is known about a library in advance.
 type described struct {
 	name     string
-	files    []string // the newest first
-	packages []string // of Python
+	files    []string // file names, the newest first
+	packages []string // of Python that contain it
 	version  func(handle uintptr) (major int, text string, err error)
-	oldest   int  // major version
-	newest   int  // major version
-	toolkit  bool // the major version is that of CUDA, which the driver must be for
+	oldest   int  // oldest supported major version
+	newest   int  // newest supported major version
+	toolkit  bool // the major version is that of CUDA, which the driver must support
 }
 
 var all = []described{
@@ -32,13 +32,14 @@ var all = []described{
 	{"NVRTC", []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}, []string{"cu13", "cuda_nvrtc"}, pair("nvrtcVersion"), 12, 13, true},
 }
 
-// CUBLASLt and CUDNN look for cuBLASLt and for cuDNN, as Find does.
+// CUBLASLt looks for cuBLASLt, as Find does.
 func CUBLASLt(driver int) Found { return all[0].find(driver) }
 
-// CUDNN is CUBLASLt for cuDNN.
+// CUDNN looks for cuDNN, as Find does.
 func CUDNN(driver int) Found { return all[1].find(driver) }
 
-// Find looks for the libraries; driver is the CUDA version that the driver is for, as it counts, 12040.
+// Find looks for the libraries. The argument is the CUDA version that the driver supports, in its encoding: 12040 for
+// 12.4.
 func Find(driver int) []Found {
 	var found []Found
 	for _, d := range all {
@@ -71,7 +72,7 @@ func (d described) find(driver int) Found {
 	return f
 }
 
-// number asks a function that returns the version as one number: 120405 is 12.4.5, and 92000 is 9.20.0.
+// number calls a function that returns the version as one number: 120405 is 12.4.5, and 92000 is 9.20.0.
 func number(name string) func(uintptr) (int, string, error) {
 	return func(handle uintptr) (int, string, error) {
 		symbol, err := purego.Dlsym(handle, name)
@@ -80,7 +81,7 @@ func number(name string) func(uintptr) (int, string, error) {
 		}
 		r, _, _ := purego.SyscallN(symbol)
 		n, unit := int(r), 10000
-		if n < 10000 { // as cuDNN counted until 8
+		if n < 10000 { // the encoding of cuDNN before 9
 			unit = 1000
 		}
 		major, minor, patch := n/unit, n%unit/100, n%100
@@ -88,7 +89,7 @@ func number(name string) func(uintptr) (int, string, error) {
 	}
 }
 
-// pair asks a function that writes the version as two numbers.
+// pair calls a function that returns the version as two numbers.
 func pair(name string) func(uintptr) (int, string, error) {
 	return func(handle uintptr) (int, string, error) {
 		symbol, err := purego.Dlsym(handle, name)
@@ -105,7 +106,7 @@ func pair(name string) func(uintptr) (int, string, error) {
 	}
 }
 
-// String is one line about the library.
+// String describes the library in one line.
 func (f Found) String() string {
 	switch {
 	case f.Path == "":

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The libraries of a machine, with versions that would do and others.
+// The libraries of a machine, in supported and unsupported versions.
 func TestFind(t *testing.T) {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -19,7 +19,7 @@ func TestFind(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		flags  map[string][]string // by file
+		flags  map[string][]string // for the compiler, by file
 		driver int
 		want   []string
 	}{

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Places are where a library's file may lie: the folders of GOKERAS_CUDA_PATH, where the loader looks, Python's
-// environments, in which the packages of the names have it, and where NVIDIA's packages for systems put it.
+// Places returns the paths to try for a library's file, in this order: the folders of GOKERAS_CUDA_PATH, the loader's
+// search path, the named packages in Python's environments, and the folders in which CUDA's installers and NVIDIA's
+// system packages put it.
 func Places(file string, packages ...string) []string {
 	var all []string
 	for _, folder := range filepath.SplitList(os.Getenv("GOKERAS_CUDA_PATH")) {
@@ -19,7 +20,7 @@ func Places(file string, packages ...string) []string {
 			continue
 		}
 		for _, name := range packages {
-			found, _ := filepath.Glob(filepath.Join(root, "lib", "python3*", "site-packages", "nvidia", name, "lib", file)) // the pattern is sound
+			found, _ := filepath.Glob(filepath.Join(root, "lib", "python3*", "site-packages", "nvidia", name, "lib", file)) // the only error is a malformed pattern
 			all = append(all, found...)
 		}
 		all = append(all, filepath.Join(root, "lib", file))
