@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/libraries"
 )
 
-// file is the library's name.
+// file is the library's file name.
 const file = "libnccl.so.2"
 
-// Missing is in the error of [Open] where there is no library: what to do about it.
+// Missing is the part of [Open]'s error that says what to do if the library is missing.
 const Missing = "install NVIDIA's NCCL (the package libnccl2, or nvidia-nccl of Python), or name the folder of libnccl.so.2 in GOKERAS_CUDA_PATH"
 
 // Open loads the library.
@@ -32,8 +32,8 @@ func Open() (API, error) {
 	return nil, fmt.Errorf("nccl: there is no %s; %s (%w)", file, Missing, failures[0])
 }
 
-// config is the beginning of ncclConfig_t, as far as version 2.14 has it. The library fills the rest according to size
-// and version.
+// config is the beginning of ncclConfig_t, up to the fields of version 2.14. The library fills in the rest according to
+// size and version.
 type config struct {
 	size     uint64
 	magic    uint32
@@ -42,8 +42,8 @@ type config struct {
 	_        int32
 }
 
-// library is libnccl. Calls of set-up go through functions with types, those of each step through addresses with
-// arguments in a kept slice.
+// library is libnccl. Set-up calls go through typed functions; those of each step go through addresses, with their
+// arguments in a reused slice.
 type library struct {
 	getVersion               func(*int32) Result
 	getUniqueID              func(*ID) Result
@@ -54,7 +54,7 @@ type library struct {
 
 	hot [hotCalls]uintptr
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	args  [hotCalls][]uintptr
 	state int32
 }
@@ -106,7 +106,7 @@ func bind(handle uintptr, path string) (API, error) {
 	return l, nil
 }
 
-// call makes one of the calls of each step. It allocates nothing.
+// call makes one of the calls of each step. It does not allocate.
 func (l *library) call(which int, args ...uintptr) Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *library) AsyncError(c Comm) (state, r Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kept := l.args[asyncError][:2]
-	kept[0], kept[1] = uintptr(c), uintptr(unsafe.Pointer(&l.state)) // memory of the heap does not move
+	kept[0], kept[1] = uintptr(c), uintptr(unsafe.Pointer(&l.state)) // heap memory does not move
 	code, _, _ := purego.SyscallN(l.hot[asyncError], kept...)
 	return Result(l.state), Result(int32(code))
 }

@@ -23,17 +23,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// stream is the one that the library of testdata takes.
+// stream is the one handle that the library in testdata accepts.
 const stream driver.Handle = 0x5712ea
 
-// library is the libnccl.so.2 of testdata, with what it tells tests.
+// library is the libnccl.so.2 in testdata, with the functions that it exports for tests.
 type library struct {
 	nccl.API
 	idle  func(nccl.Comm) int32
 	alive func() int32
 }
 
-// build makes the library of testdata and returns its folder.
+// build compiles the library in testdata and returns its folder.
 func build(t *testing.T) string {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -57,7 +57,7 @@ func open(t *testing.T, folder string) *library {
 	return l
 }
 
-// await polls until yes. The bound is that of a test that hangs.
+// await polls until yes returns true. Its time limit is that of a hanging test.
 func await(what string, yes func() bool) error {
 	for begin := time.Now(); !yes(); time.Sleep(100 * time.Microsecond) {
 		if time.Since(begin) > 2*time.Minute {
@@ -67,7 +67,7 @@ func await(what string, yes func() bool) error {
 	return nil
 }
 
-// settled waits until a call no longer goes on.
+// settled waits until no call is in progress.
 func (l *library) settled(c nccl.Comm) error {
 	var state, r nccl.Result
 	err := await("connecting", func() bool {
@@ -77,7 +77,7 @@ func (l *library) settled(c nccl.Comm) error {
 	return errors.Join(err, nccl.Check(l, r, "ncclCommGetAsyncError", ""), nccl.Check(l, state, "ncclCommInitRankConfig", ""))
 }
 
-// connect makes the communicators of some ranks.
+// connect makes the communicators of the given ranks.
 func (l *library) connect(ranks int, id nccl.ID, own ...int) ([]*nccl.Comm, error) {
 	var all []*nccl.Comm
 	for _, rank := range own {
@@ -95,8 +95,7 @@ func (l *library) connect(ranks int, id nccl.ID, own ...int) ([]*nccl.Comm, erro
 	return all, nil
 }
 
-// exercise makes every call, and returns what rank r of n holds afterwards: in memory that does not move, as a
-// device's.
+// exercise makes every call, and returns what rank r of n holds afterwards. The memory does not move, like a device's.
 func (l *library) exercise(comms []*nccl.Comm, first, n int) (results [][]float32, err error) {
 	const count = 5
 	type memory struct{ in, out [8][4 * count]float32 }
@@ -138,7 +137,7 @@ func (l *library) exercise(comms []*nccl.Comm, first, n int) (results [][]float3
 	return results, err
 }
 
-// expected is what exercise should find on a rank.
+// expected is what exercise should return for a rank.
 func expected(rank, n int) [8][20]float32 {
 	var out [8][20]float32
 	in := func(r, k, j int) float32 { return float32((r + 1) * (j + 1 + k)) }
@@ -160,8 +159,8 @@ func expected(rank, n int) [8][20]float32 {
 	return out
 }
 
-// Every call arrives in the library with the arguments in their places, ranks of one process find each other, and
-// nothing is left.
+// Every call reaches the library with its arguments in the right places, the ranks of one process find each other, and
+// nothing leaks.
 func TestBinding(t *testing.T) {
 	l := open(t, build(t))
 	v, r := l.Version()
@@ -189,7 +188,7 @@ func TestBinding(t *testing.T) {
 	assert.EqualError(t, nccl.Check(l, r, "ncclCommGetAsyncError", "replica %d", 0), "nccl: ncclCommGetAsyncError: invalid argument (4): no such communicator; replica 0")
 }
 
-// An abort ends the wait for a rank that never comes, when ranks connect and in the middle of a collective.
+// An abort ends the wait for a missing rank, while connecting and in the middle of a collective.
 func TestAbort(t *testing.T) {
 	l := open(t, build(t))
 	id, _ := l.UniqueID()
@@ -215,7 +214,7 @@ func TestAbort(t *testing.T) {
 	require.Zero(t, l.alive())
 }
 
-// Each call fails once: the error names it, with the library's own words.
+// Each call fails once: the error names it, with the library's message.
 func TestEveryCallFails(t *testing.T) {
 	folder := build(t)
 	for _, call := range []string{"ncclGetUniqueId", "ncclCommInitRankConfig", "ncclCommGetAsyncError", "ncclGroupStart", "ncclGroupEnd", "ncclAllReduce", "ncclBroadcast", "ncclReduce", "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv"} {
@@ -228,7 +227,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// child runs a rank in a process of its own.
+// child runs a rank in its own process.
 func child(folder string, environment ...string) (string, error) {
 	c := exec.Command(os.Args[0], "-test.run=^TestRank$", "-test.v")
 	c.Env = append(os.Environ(), append(environment, "NCCL_TEST_CHILD=1", "GOKERAS_CUDA_PATH="+folder)...)
@@ -236,7 +235,7 @@ func child(folder string, environment ...string) (string, error) {
 	return string(out), err
 }
 
-// TestRank is what children run.
+// TestRank is what the child processes run.
 func TestRank(t *testing.T) {
 	if os.Getenv("NCCL_TEST_CHILD") == "" {
 		t.Skip("this is a rank of other tests, which start it as a process")
@@ -262,7 +261,7 @@ func TestRank(t *testing.T) {
 	require.Zero(t, l.alive())
 }
 
-// Ranks are processes.
+// Each rank is a process.
 func TestProcesses(t *testing.T) {
 	folder := build(t)
 	l := open(t, folder)
@@ -284,7 +283,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// What is not there, or too old, says what to do.
+// The errors for a missing or outdated library say what to do.
 func TestNoLibrary(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("GOKERAS_CUDA_PATH", folder)
@@ -304,7 +303,7 @@ func TestNoLibrary(t *testing.T) {
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// The calls of each step allocate nothing.
+// The calls of each step do not allocate.
 func TestNoAllocations(t *testing.T) {
 	l := open(t, build(t))
 	id, _ := l.UniqueID()
