@@ -8,7 +8,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// Binding is how the library is called.
+// Binding names the way in which the library is called.
 const Binding = "go-nvml"
 
 type bound struct{ library nvml.Interface }

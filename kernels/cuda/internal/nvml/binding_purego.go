@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Binding is how the library is called.
+// Binding names the way in which the library is called.
 const Binding = "purego"
 
 type (
@@ -19,7 +19,7 @@ type (
 	handle uintptr
 )
 
-// What the library answers.
+// The library's results.
 const (
 	success         result = 0
 	invalidArgument result = 2
@@ -91,7 +91,7 @@ func (b *bound) close() error {
 	return errors.Join(b.failed("nvmlShutdown", b.stop()), purego.Dlclose(b.library))
 }
 
-// text calls a function that fills in a text.
+// text calls a function that writes a text.
 func (b *bound) text(call string, f func(to *byte, size uint32) result) (string, error) {
 	var buffer [96]byte
 	err := b.failed(call, f(&buffer[0], uint32(len(buffer)-1)))

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Machine is what the library tells about the GPUs of a machine, in its own order, which CUDA_VISIBLE_DEVICES does not
-// change.
+// Machine is the library's information about the GPUs of a machine, in the library's order, which ignores
+// CUDA_VISIBLE_DEVICES.
 type Machine struct {
-	Driver string // release of the driver, "550.54.15"
+	Driver string // the driver's release, "550.54.15"
 	GPUs   []GPU
 	Links  [][]Link // from one GPU to another
 }
@@ -22,19 +22,19 @@ type Machine struct {
 type GPU struct {
 	UUID        string
 	Bus         string // PCI address, "00000000:65:00.0"
-	Total, Used uint64 // memory in bytes; Used is by all processes
+	Total, Used uint64 // bytes of memory; Used is by all processes
 }
 
 // Link is how two GPUs are connected.
 type Link struct {
-	NVLinks int   // direct ones, or ones to a switch that both are connected to
-	Level   Level // what a path over PCIe goes through
+	NVLinks int   // direct ones, or ones to a common switch
+	Level   Level // what a path over PCIe passes through
 }
 
 // Level is how far apart two GPUs are on PCIe.
 type Level int
 
-// The levels, with the library's numbers.
+// The levels, with the library's values.
 const (
 	Board    Level = 0  // two GPUs of one card
 	Switch   Level = 10 // one PCIe switch
@@ -44,7 +44,7 @@ const (
 	System   Level = 50 // the connection between NUMA nodes
 )
 
-// String is the level's name in tables of NVIDIA's: PIX, PXB, PHB, NODE or SYS; "board" for GPUs of one card.
+// String returns the level's name in NVIDIA's tables: PIX, PXB, PHB, NODE or SYS; "board" for GPUs of one card.
 func (l Level) String() string {
 	switch {
 	case l <= Board:
@@ -72,7 +72,7 @@ func (l Link) String() string {
 // maxLinks is more than the NVLinks of any GPU.
 const maxLinks = 18
 
-// binding is the library as both ways of calling it show it. GPUs have the library's numbers.
+// binding is the interface to the library that both ways of calling it implement. GPUs have the library's numbers.
 type binding interface {
 	close() error
 	driver() (string, error)
@@ -81,14 +81,14 @@ type binding interface {
 	bus(gpu int) (string, error)
 	memory(gpu int) (total, used uint64, err error)
 	ancestor(gpu, other int) (Level, error)
-	// nvlink returns the PCI address at the other end of a link, "" where there is no such link or it is down.
+	// nvlink returns the PCI address at the other end of a link, "" if there is no such link or it is down.
 	nvlink(gpu, link int) (bus string, err error)
 }
 
 const file = "libnvidia-ml.so.1"
 
-// Survey loads the library, asks, and unloads it. The folders of GOKERAS_CUDA_PATH come before the loader's. The error
-// says why there is nothing to know.
+// Survey loads the library, collects the information, and unloads it. It searches the folders of GOKERAS_CUDA_PATH
+// before the loader's. The error says why there is no information.
 func Survey() (m Machine, err error) {
 	b, err := open()
 	if err != nil {
@@ -128,7 +128,7 @@ func survey(b binding) (Machine, error) {
 	if err != nil {
 		return Machine{}, err
 	}
-	ends := make([]map[string]int, n) // of each GPU: how many links lead to an address
+	ends := make([]map[string]int, n) // for each GPU: the number of links to each address
 	for i := range n {
 		var g GPU
 		if g, ends[i], err = describe(b, i); err != nil {
@@ -176,7 +176,8 @@ func describe(b binding, i int) (g GPU, ends map[string]int, err error) {
 	return g, ends, nil
 }
 
-// nvlinks counts the links between two GPUs: direct ones, and for each switch as many as the one with fewer has to it.
+// nvlinks counts the links between two GPUs: direct ones, and through each common switch the smaller of the two GPUs'
+// numbers of links to it.
 func (m Machine) nvlinks(ends []map[string]int, i, j int) int {
 	n := ends[i][m.GPUs[j].Bus]
 	for end, links := range ends[i] {
@@ -189,7 +190,7 @@ func (m Machine) nvlinks(ends []map[string]int, i, j int) int {
 
 func (m Machine) isGPU(bus string) bool { return m.Find(bus) >= 0 }
 
-// Find returns the number of the GPU with a PCI address, -1 for none.
+// Find returns the number of the GPU with a PCI address, or -1.
 func (m Machine) Find(bus string) int {
 	for i, g := range m.GPUs {
 		if strings.EqualFold(g.Bus, bus) {
@@ -199,7 +200,7 @@ func (m Machine) Find(bus string) int {
 	return -1
 }
 
-// BusOf writes a PCI address as the library does. The domain, bus and device are those of CUDA's attributes.
+// BusOf formats a PCI address as the library does. Domain, bus and device are CUDA's device attributes.
 func BusOf(domain, bus, device int) string {
 	return fmt.Sprintf("%08X:%02X:%02X.0", domain, bus, device)
 }

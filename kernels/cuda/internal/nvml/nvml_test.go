@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// library builds the library of testdata and makes it the one that is found.
+// library builds the library in testdata and makes it the one that is found.
 func library(t *testing.T) {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -22,7 +22,7 @@ func library(t *testing.T) {
 	t.Setenv("GOKERAS_CUDA_PATH", folder)
 }
 
-// TestSurvey runs with either binding: CGO_ENABLED=1 and =0.
+// TestSurvey covers either binding: run it with CGO_ENABLED=1 and =0.
 func TestSurvey(t *testing.T) {
 	library(t)
 	m, err := Survey()
@@ -37,7 +37,7 @@ func TestSurvey(t *testing.T) {
 	want := [][]string{
 		{"board", "NV4", "PHB", "PHB", "SYS"},
 		{"NV4", "board", "PHB", "PHB", "SYS"},
-		{"PHB", "PHB", "board", "NV2", "SYS"}, // through the switch, over as many links as the one with fewer has
+		{"PHB", "PHB", "board", "NV2", "SYS"}, // through the switch: the smaller of the two numbers of links
 		{"PHB", "PHB", "NV2", "board", "SYS"},
 		{"SYS", "SYS", "SYS", "SYS", "board"},
 	}
@@ -46,12 +46,12 @@ func TestSurvey(t *testing.T) {
 			require.Equal(t, want[i][j], l.String(), "%d to %d", i, j)
 		}
 	}
-	again, err := Survey() // after the library was closed
+	again, err := Survey() // the library can be loaded again after it was closed
 	require.NoError(t, err)
 	require.Equal(t, m, again)
 }
 
-// TestSurveyFails: each call that fails is an error that names it.
+// Each failing call gives an error that names it.
 func TestSurveyFails(t *testing.T) {
 	library(t)
 	for _, call := range []string{
@@ -67,7 +67,7 @@ func TestSurveyFails(t *testing.T) {
 	}
 }
 
-// TestNoLibrary: on machines without the driver.
+// The error on machines without the driver.
 func TestNoLibrary(t *testing.T) {
 	t.Setenv("GOKERAS_CUDA_PATH", t.TempDir())
 	if m, err := Survey(); err == nil {
