@@ -8,29 +8,30 @@ import (
 // Kernel is an entry point being written.
 type Kernel struct {
 	params int
-	maps   int // parameters behind the others that are tensor maps
+	maps   int // number of parameters that are tensor maps; they follow the others
 	counts [classes]int32
-	head   strings.Builder // loads of parameters, before everything else
+	head   strings.Builder // loads of parameters, which precede all other instructions
 	body   strings.Builder
-	woven  *strings.Builder // instead of body, while there is one
+	woven  *strings.Builder // if not nil, receives instructions instead of body
 	shared int              // bytes of shared memory
 	labels int
-	// MaxThreads is the number of threads of a block, which the compiler may count on.
+	// MaxThreads is the maximum number of threads of a block, which the compiler may rely on.
 	MaxThreads int
-	// MinBlocks is how many blocks a multiprocessor is going to have at once, for which the compiler leaves registers;
-	// 0: as it thinks best.
+	// MinBlocks is how many blocks should fit on a multiprocessor at once, which limits the registers of a thread; 0
+	// leaves it to the compiler.
 	MinBlocks int
 	// Ampere says that there are instructions for compute capability 8.0 and later, Hopper that there are some for 9.0
-	// alone.
+	// only.
 	Ampere, Hopper bool
-	// Dynamic is how many bytes of shared memory the launch gives, besides those taken by Shared; see
+	// Dynamic is the size of the launch's dynamic shared memory, in addition to that taken by Shared; see
 	// [Kernel.DynamicBase].
 	Dynamic int
-	// Team is how many threads barriers are for, where the others of the block have something else to do; 0: all are.
+	// Team is the number of threads that take part in barriers, if other threads of the block do something else; 0
+	// means all.
 	Team int
 }
 
-// text is where instructions go.
+// text returns the builder that receives instructions.
 func (k *Kernel) text() *strings.Builder {
 	if k.woven != nil {
 		return k.woven
@@ -38,7 +39,7 @@ func (k *Kernel) text() *strings.Builder {
 	return &k.body
 }
 
-// Param adds a parameter of 64 bits and returns the register that holds it.
+// Param adds a 64-bit parameter and returns the register that holds it.
 func (k *Kernel) Param() Operand {
 	r := k.Reg(B64)
 	fmt.Fprintf(&k.head, "\tld.param.u64 %v, [param_%d];\n", r, k.params)
@@ -46,15 +47,15 @@ func (k *Kernel) Param() Operand {
 	return r
 }
 
-// Pointer adds a parameter that points to global memory.
+// Pointer adds a parameter that points to global memory, and returns the register that holds it.
 func (k *Kernel) Pointer() Operand {
 	p, r := k.Param(), k.Reg(B64)
 	fmt.Fprintf(&k.head, "\tcvta.to.global.u64 %v, %v;\n", r, p)
 	return r
 }
 
-// TensorMap adds a parameter that describes a matrix, of 128 bytes, and returns the register that holds its address.
-// Such parameters come behind the others.
+// TensorMap adds a tensor map as a parameter of 128 bytes, and returns the register that holds its address. Tensor maps
+// follow the other parameters.
 func (k *Kernel) TensorMap() Operand {
 	r := k.Reg(B64)
 	fmt.Fprintf(&k.head, "\tmov.b64 %v, map_%d;\n\tcvta.param.u64 %v, %v;\n", r, k.maps, r, r)
@@ -89,27 +90,27 @@ func (k *Kernel) To(r Operand, name string, operands ...Operand) {
 	b.WriteString(";\n")
 }
 
-// Line appends an instruction as it is.
+// Line appends an instruction given as text.
 func (k *Kernel) Line(format string, args ...any) {
 	fmt.Fprintf(k.text(), "\t"+format+";\n", args...)
 }
 
-// Label returns the name of a new place.
+// Label returns the name of a new label.
 func (k *Kernel) Label() string {
 	k.labels++
 	return fmt.Sprintf("L%d", k.labels)
 }
 
-// Place puts a label here.
+// Place defines a label at this point.
 func (k *Kernel) Place(label string) { k.text().WriteString(label + ":\n") }
 
 // Branch jumps to a label.
 func (k *Kernel) Branch(label string) { k.Line("bra %s", label) }
 
-// BranchIf jumps to a label where the predicate holds.
+// BranchIf jumps to a label if the predicate is true.
 func (k *Kernel) BranchIf(p Operand, label string) { k.Line("@%v bra %s", p, label) }
 
-// BranchUnless jumps to a label where the predicate does not hold.
+// BranchUnless jumps to a label if the predicate is false.
 func (k *Kernel) BranchUnless(p Operand, label string) { k.Line("@!%v bra %s", p, label) }
 
 // Barrier makes the threads of a block, or of its team, wait for each other.
@@ -121,29 +122,28 @@ func (k *Kernel) Barrier() {
 	k.Line("bar.sync 0")
 }
 
-// Shared takes bytes of the block's shared memory and returns their offset in it; see [Kernel.SharedBase].
+// Shared reserves bytes of the block's shared memory and returns their offset in it; see [Kernel.SharedBase].
 func (k *Kernel) Shared(bytes int) int {
 	at := k.shared
 	k.shared += (bytes + 15) &^ 15
 	return at
 }
 
-// SharedBase returns the address of the block's shared memory, as a number of 32 bits.
+// SharedBase returns the 32-bit address of the block's shared memory.
 func (k *Kernel) SharedBase() Operand {
 	r := k.Reg(B32)
 	k.Line("mov.u32 %v, shared_memory", r)
 	return r
 }
 
-// DynamicBase returns the address of the shared memory that the launch gives, which is a multiple of 16, as a number of
-// 32 bits.
+// DynamicBase returns the 32-bit address of the dynamic shared memory, a multiple of 16.
 func (k *Kernel) DynamicBase() Operand {
 	r := k.Reg(B32)
 	k.Line("mov.u32 %v, dynamic_memory", r)
 	return r
 }
 
-// Text is the kernel as an entry point with the given name.
+// Text returns the kernel as an entry point with the given name.
 func (k *Kernel) Text(name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".visible .entry %s(", name)
@@ -178,10 +178,10 @@ func (k *Kernel) Text(name string) string {
 	return b.String()
 }
 
-// Module is a text of several kernels. Kernels with the same text are one.
+// Module joins several kernels into one text. It contains equal kernels once.
 type Module struct {
 	text    strings.Builder
-	names   map[string]string // by text
+	names   map[string]string // by the kernel's text
 	ampere  bool
 	hopper  bool
 	dynamic bool
@@ -203,8 +203,9 @@ func (m *Module) Add(k *Kernel) string {
 	return name
 }
 
-// Header begins every module, HeaderAmpere one with instructions for compute capability 8.0, HeaderHopper one with
-// instructions for 9.0, which runs on no other. Dynamic follows where launches give shared memory.
+// The first lines of modules: Header in general, HeaderAmpere with instructions for compute capability 8.0,
+// HeaderHopper with instructions for 9.0, which run on no other. Dynamic follows if launches provide dynamic shared
+// memory.
 const (
 	Header       = ".version 6.4\n.target sm_75\n.address_size 64\n"
 	HeaderAmpere = ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -212,7 +213,7 @@ const (
 	Dynamic      = ".extern .shared .align 16 .b8 dynamic_memory[];\n"
 )
 
-// String is the whole text.
+// String returns the whole text.
 func (m *Module) String() string {
 	header := Header
 	switch {

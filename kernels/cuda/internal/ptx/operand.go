@@ -10,10 +10,10 @@ import (
 // Class is a kind of register.
 type Class uint8
 
-// The classes: predicates, integers of 32 and 64 bits, and floats of 32 and 64 bits.
+// The classes: predicates, 32-bit and 64-bit integers, and 32-bit and 64-bit floats.
 const (
 	Pred Class = iota
-	B16        // only on the way to and from 16-bit floats
+	B16        // only for converting 16-bit floats
 	B32
 	B64
 	F32
@@ -32,15 +32,15 @@ type Operand struct {
 	value int64 // of an integer immediate
 }
 
-// IsZero reports that there is no operand.
+// IsZero reports whether this is the zero value, no operand.
 func (o Operand) IsZero() bool { return o.id == 0 && o.text == "" }
 
-// Int returns the number of an integer immediate.
+// Int returns the value of an integer immediate.
 func (o Operand) Int() (int64, bool) {
 	return o.value, o.id == 0 && (o.Class == B32 || o.Class == B64) && o.text != ""
 }
 
-// String is the operand as PTX spells it.
+// String returns the operand in PTX's notation.
 func (o Operand) String() string {
 	if o.id != 0 {
 		return classPrefix[o.Class] + strconv.Itoa(int(o.id))
@@ -48,22 +48,22 @@ func (o Operand) String() string {
 	return o.text
 }
 
-// Int32 is an immediate of 32 bits.
+// Int32 returns a 32-bit integer immediate.
 func Int32(n int64) Operand {
 	return Operand{Class: B32, text: strconv.FormatInt(n, 10), value: n}
 }
 
-// Int64 is an immediate of 64 bits.
+// Int64 returns a 64-bit integer immediate.
 func Int64(n int64) Operand {
 	return Operand{Class: B64, text: strconv.FormatInt(n, 10), value: n}
 }
 
-// Float32 is an immediate float with exactly these bits.
+// Float32 returns a float immediate with exactly these bits.
 func Float32(x float32) Operand {
 	return Operand{Class: F32, text: fmt.Sprintf("0f%08X", math.Float32bits(x))}
 }
 
-// Inverse is the reciprocal of an immediate float of 32 bits, if that is exact: for a power of 2 that is neither very
+// Inverse returns the reciprocal of a 32-bit float immediate, if that is exact: for a power of 2 that is neither very
 // large nor very small.
 func Inverse(x Operand) (inverse Operand, known bool) {
 	if x.id != 0 || x.Class != F32 || !strings.HasPrefix(x.text, "0f") {
@@ -78,13 +78,13 @@ func Inverse(x Operand) (inverse Operand, known bool) {
 	return Float32(1 / f), true
 }
 
-// Float64 is an immediate float with exactly these bits.
+// Float64 returns a float immediate with exactly these bits.
 func Float64(x float64) Operand {
 	return Operand{Class: F64, text: fmt.Sprintf("0d%016X", math.Float64bits(x))}
 }
 
-// Raw is an operand spelled by the caller: an address, a special register.
+// Raw returns an operand written by the caller: an address or a special register.
 func Raw(text string) Operand { return Operand{Class: classes, text: text} }
 
-// IsImmediate reports that the operand is a number.
+// IsImmediate reports whether the operand is a number.
 func (o Operand) IsImmediate() bool { return o.id == 0 && o.text != "" && o.Class < classes }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Only powers of 2 have a reciprocal that is exact.
+// Only powers of 2 have an exact reciprocal.
 func TestInverse(t *testing.T) {
 	for _, x := range []float32{1, 2, 0.25, -16384, 0x1p90, 0x1p-90} {
 		inverse, known := Inverse(Float32(x))

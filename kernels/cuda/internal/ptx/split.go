@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Entry is a kernel of a module as a module of its own.
+// Entry is one kernel of a module, as a separate module.
 type Entry struct {
-	Name  string // in the module that it was part of
-	Alone string // in its own
+	Name  string // name in the original module
+	Alone string // name in its own module
 	Text  string
 }
 
 const entry = ".visible .entry "
 
-// Split splits a module into its kernels. The name of a kernel in its own module depends only on its text, so that
-// kernels with the same text in several modules have the same module.
+// Split splits a module into its kernels. A kernel's name in its own module depends only on its text, so equal kernels
+// of different modules give equal modules.
 func Split(text string) []Entry {
 	head, rest, found := strings.Cut(text, entry)
 	var all []Entry

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A module of kernels is taken apart into modules that hold one each; equal ones are the same.
+// A module is split into modules of one kernel each; those of equal kernels are equal.
 func TestSplit(t *testing.T) {
 	kernel := func(line string) *Kernel {
 		k := &Kernel{MaxThreads: 64}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Weave appends what a body writes for the numbers 0, 1, ..., for up to most of them, and returns for how many.
-// It interleaves their instructions, one of each in turn, so that the loads of all are in progress before anything
-// waits for the first. The bodies must not depend on each other. A body that jumps is written once, and so is a long
-// one: together they have at most the given number of instructions.
+// Weave appends what body writes for the numbers 0, 1, ..., for at most the given count of them, and returns for how
+// many. It interleaves their instructions, one of each in turn, so that all loads are in flight before anything waits
+// for the first. The bodies must be independent. A body that jumps is written once, and so is one that is too long:
+// together the bodies have at most the given number of instructions.
 func (k *Kernel) Weave(most, instructions int, body func(i int)) int {
 	first := k.capture(func() { body(0) })
 	if jumps(first) {
@@ -41,13 +41,13 @@ func (k *Kernel) Weave(most, instructions int, body func(i int)) int {
 	return len(all)
 }
 
-// Later takes the instructions that a body writes, and returns a function that appends them.
+// Later captures the instructions that body writes, and returns a function that appends them.
 func (k *Kernel) Later(body func()) (write func()) {
 	lines := k.capture(body)
 	return func() { k.text().WriteString(strings.Join(lines, "")) }
 }
 
-// capture returns the lines that a body writes.
+// capture returns the lines that body writes.
 func (k *Kernel) capture(body func()) []string {
 	outside := k.woven
 	var own strings.Builder
@@ -58,14 +58,14 @@ func (k *Kernel) capture(body func()) []string {
 	return lines[:len(lines)-1]
 }
 
-// jumps reports whether there are labels, jumps or barriers among instructions.
+// jumps reports whether the lines contain labels, jumps or barriers.
 func jumps(lines []string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool {
 		return !strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "\tbar.") || strings.Contains(line, "bra L")
 	})
 }
 
-// operation is the name of an instruction.
+// operation returns the name of the instruction.
 func operation(line string) string {
 	name, _, _ := strings.Cut(line, " ")
 	return name

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Instructions of independent bodies take turns; a body that jumps, or has too many instructions, is written once, and
-// bodies that differ follow each other.
+// Instructions of independent bodies alternate. A body that jumps, or is too long, is written once, and different
+// bodies are not interleaved.
 func TestWeave(t *testing.T) {
 	text := func(write func(k *Kernel)) string {
 		k := &Kernel{}
