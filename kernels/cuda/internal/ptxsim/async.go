@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// copying is a copy from global to shared memory that has begun. It is made as late as hardware may make it: when it is
+// copying is an asynchronous copy from global to shared memory. It happens as late as hardware may do it: when it is
 // waited for.
 type copying struct {
 	to    uint64
-	from  []byte // fewer than size bytes: the rest is zeros
+	from  []byte // may be shorter than size: the rest is filled with zeros
 	size  int
 	group int
 }
@@ -32,7 +32,7 @@ func init() {
 	instructions["cvt.rna.tf32.f32"] = func(t *thread, in *instruction) { t.regs[in.d] = toTF32(t.regs[in.a]) }
 }
 
-// toBFloat16 rounds to the nearest, halves to even.
+// toBFloat16 rounds to the nearest bfloat16, ties to even.
 func toBFloat16(x uint64) uint64 {
 	if f := f32(x); f != f {
 		return 0x7fff
@@ -40,7 +40,8 @@ func toBFloat16(x uint64) uint64 {
 	return uint64(uint32(x)+0x7fff+uint32(x)>>16&1) >> 16
 }
 
-// toTF32 rounds the mantissa to 10 bits, halves away from zero. NaN loses the others, and may become infinite.
+// toTF32 rounds the mantissa to 10 bits, ties away from zero. It clears the other bits of NaN, which may become
+// infinite.
 func toTF32(x uint64) uint64 {
 	if f := f32(x); f != f || math.IsInf(float64(f), 0) {
 		return x &^ 0x1fff
@@ -48,7 +49,7 @@ func toTF32(x uint64) uint64 {
 	return uint64(uint32(x+0x1000)) &^ 0x1fff
 }
 
-// copyAsync begins a copy [to], [from], size, bytes: what lies behind the bytes is zeros.
+// copyAsync starts a copy [to], [from], size, bytes: after the bytes copied come zeros.
 func (t *thread) copyAsync(in *instruction, size int) {
 	to, given := t.regs[in.list[0]]+uint64(in.offset), int(uint32(t.regs[in.list[3]]))
 	if n := int(t.regs[in.list[2]]); n != size || given > size {
@@ -75,7 +76,7 @@ func (t *thread) mark(c copying, underWay bool) {
 	}
 }
 
-// arrive ends all copies but those of the last groups, as many as are left.
+// arrive completes all copies except those of the last groups; left is the number of those groups.
 func (t *thread) arrive(left int) {
 	kept := t.copies[:0]
 	for _, c := range t.copies {

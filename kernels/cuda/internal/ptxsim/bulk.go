@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// TensorMap describes a matrix in global memory, or a batch of them, of elements of 16 bits. Lists begin with what is
-// fastest in memory. What the driver makes of it is opaque; here it is its numbers.
+// TensorMap describes a matrix in global memory, or a batch of them, with 16-bit elements. Lists begin with the
+// innermost axis. The driver's encoding is opaque; here it is simply these numbers.
 type TensorMap struct {
 	Address uint64
 	Rank    int
@@ -15,13 +15,13 @@ type TensorMap struct {
 	Box     [3]int
 }
 
-// mapWords is how many words an argument takes that is a tensor map, and mapMark how they begin.
+// mapWords is the size of a tensor map argument in words; mapMark is its first word.
 const (
 	mapWords = 16
 	mapMark  = 0x70616d20736e6574
 )
 
-// Words are the map as an argument of a kernel.
+// Words encodes the map as a kernel argument.
 func (m TensorMap) Words() (w [mapWords]uint64) {
 	w[0], w[1], w[2] = mapMark, m.Address, uint64(m.Rank)
 	for i := range 3 {
@@ -43,17 +43,17 @@ func mapOf(w []uint64) (m TensorMap, err error) {
 	return m, nil
 }
 
-// addressOfMap is the address of parameter number i that is a tensor map.
+// addressOfMap is the address of tensor map parameter number i.
 func addressOfMap(i int) uint64 { return 1<<62 | uint64(i)<<8 }
 
-// barrierWord is an mbarrier: a counter in shared memory of threads that arrive and of bytes that copies bring. When
-// both have come, its phase ends and the next begins.
+// barrierWord is an mbarrier: it counts, in shared memory, the threads that arrive and the bytes that copies deliver.
+// When all have come, its phase ends and the next begins.
 type barrierWord struct {
 	expected, pending, bytes int
 	phase                    int
-	by                       int   // who made it,
+	by                       int   // the thread that initialized it,
 	epoch                    int32 // and when
-	fenced                   bool  // copies know of it
+	fenced                   bool  // a fence made it visible to copies
 }
 
 func (b *barrierWord) settle() {
@@ -63,23 +63,23 @@ func (b *barrierWord) settle() {
 	}
 }
 
-// over reports whether the phase of a parity has ended: the one before the current phase.
+// over reports whether the phase of the given parity has ended, that is, precedes the current phase.
 func (b *barrierWord) over(parity uint64) bool { return uint64(b.phase&1) != parity&1 }
 
-// bulkCopy is one under way. It is made as late as hardware may make it: when nothing else can go on.
+// bulkCopy is a bulk copy in flight. It happens as late as hardware may do it: when nothing else can continue.
 type bulkCopy struct {
 	from  TensorMap
-	at    [3]int // where the box begins
+	at    [3]int // first element of the box
 	to    uint64
 	tells *barrierWord
 }
 
-// polls is a thread that waits for a phase.
+// polls is a thread's wait for a phase.
 type polls struct {
 	on     *barrierWord
 	parity uint64
 	pc     int32
-	failed int // times in a row
+	failed int // number of failures in a row
 }
 
 func init() {
@@ -107,7 +107,7 @@ func init() {
 			t.polls = polls{pc: t.pc}
 		}
 		t.polls.on, t.polls.parity = b, t.regs[in.b]
-		t.polls.failed++ // the time is up; a second time in a row it will not be
+		t.polls.failed++ // the first wait times out; a second one at the same instruction blocks until the phase ends
 	}
 	for rank := 2; rank <= 3; rank++ {
 		instructions[fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes", rank)] = func(t *thread, in *instruction) {
@@ -116,7 +116,8 @@ func init() {
 	}
 }
 
-// barrierAt is the one at an address, which its maker and those know who have met it since.
+// barrierAt returns the mbarrier at an address. It is known to the thread that initialized it, and to the others after
+// a barrier.
 func (t *thread) barrierAt(at uint64) *barrierWord {
 	b := t.block.barriers[at]
 	switch {
@@ -130,7 +131,8 @@ func (t *thread) barrierAt(at uint64) *barrierWord {
 	return b
 }
 
-// arriveAt counts a thread, and the bytes that it says will come. What it has read may be written again.
+// arriveAt counts the arrival of a thread, and the bytes that it expects. What the thread has read may be overwritten
+// from now on.
 func (t *thread) arriveAt(at uint64, bytes int) {
 	b := t.barrierAt(at)
 	if b == nil {
@@ -154,7 +156,7 @@ func (t *thread) release() {
 	t.read = t.read[:0]
 }
 
-// copyBulk begins a copy [to], [map, {x, y, ...}], [mbarrier].
+// copyBulk starts a copy [to], [map, {x, y, ...}], [mbarrier].
 func (t *thread) copyBulk(in *instruction, rank int) {
 	value := func(i int) uint64 { return t.regs[in.list[i]] }
 	b := t.block
@@ -202,7 +204,7 @@ func (t *thread) copyBulk(in *instruction, rank int) {
 func (c *bulkCopy) lines() int { return c.from.Box[1] * max(1, c.from.Box[2]) }
 func (c *bulkCopy) bytes() int { return c.from.Box[0] * 2 * c.lines() }
 
-// deliver makes one of the copies under way, the first one or the last; false where there is none.
+// deliver completes one of the copies in flight, the first or the last; it returns false if there is none.
 func (b *block) deliver(o Order) (bool, error) {
 	if len(b.bulk) == 0 {
 		return false, nil

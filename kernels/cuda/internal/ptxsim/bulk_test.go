@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 )
 
-// boxed copies a box of 64 by 8 elements to shared memory and writes what is at an offset there to global memory; each
-// line that begins with a number of its own may be left out.
+// boxed copies a box of 64 by 8 elements to shared memory and writes the element at an offset there to global memory.
+// Tests remove single lines, those that begin with a number.
 const boxed = `.version 8.0
 .target sm_90a
 .extern .shared .align 16 .b8 dynamic_memory[];
@@ -51,7 +51,7 @@ L3:
 }
 `
 
-// copied runs the kernel for a matrix of 10 lines of 100 elements, which are 1000·line + place.
+// copied runs the kernel for a matrix of 10 lines of 100 elements with values 1000·line + column.
 func copied(t *testing.T, text string, x, y, at int) (uint16, error) {
 	m, err := ptxsim.Parse(strings.NewReplacer("X", fmt.Sprint(x), "Y", fmt.Sprint(y), "AT", fmt.Sprint(at)).Replace(text))
 	require.NoError(t, err)
@@ -67,8 +67,8 @@ func copied(t *testing.T, text string, x, y, at int) (uint16, error) {
 	return binary.LittleEndian.Uint16(memory.At(out)), err
 }
 
-// A box is where NVIDIA's manual says: lines of 128 bytes, whose pieces of 16 bytes are exchanged by the number of the
-// line, and zeros outside of the matrix.
+// The layout of a box is that of NVIDIA's manual: lines of 128 bytes, whose 16-byte pieces are swizzled by the line's
+// number, and zeros outside the matrix.
 func TestBulkCopy(t *testing.T) {
 	for _, c := range []struct {
 		x, y, at int
@@ -77,12 +77,12 @@ func TestBulkCopy(t *testing.T) {
 		{0, 0, 0, 0},
 		{0, 0, 6, 3},
 		{3, 2, 6, 2006},
-		{0, 0, 128 + 16, 1000},         // line 1: piece 0 is the second
-		{0, 0, 128, 1008},              // and piece 1 the first
-		{0, 0, 5*128 + 2*16 + 4, 5058}, // line 5: piece 7 is the third
-		{64, 0, 3 * 16, 64 + 24},       // columns up to 127
-		{64, 0, 5 * 16, 0},             // of which there are 100
-		{0, 7, 3 * 128, 0},             // line 10
+		{0, 0, 128 + 16, 1000},         // line 1: its piece 0 comes second
+		{0, 0, 128, 1008},              // and its piece 1 first
+		{0, 0, 5*128 + 2*16 + 4, 5058}, // line 5: its piece 7 comes third
+		{64, 0, 3 * 16, 64 + 24},       // columns 64 to 127
+		{64, 0, 5 * 16, 0},             // of which only those below 100 exist
+		{0, 7, 3 * 128, 0},             // line 10, outside
 		{-8, 0, 0, 0},
 		{-8, 0, 16, 0 + 0},
 		{-8, 0, 18, 1},

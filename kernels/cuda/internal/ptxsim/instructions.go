@@ -15,7 +15,7 @@ type exec = func(t *thread, in *instruction)
 
 func f32(x uint64) float32 { return math.Float32frombits(uint32(x)) }
 func bits32(x float32) uint64 {
-	if x != x { // what instructions make is this one, whatever their operands carry
+	if x != x { // instructions return this NaN, whatever the payload of their operands
 		return 0x7fffffff
 	}
 	return uint64(math.Float32bits(x))
@@ -37,10 +37,10 @@ func truth(b bool) uint64 {
 	return 0
 }
 
-// instructions are those that are known, by their full names.
+// instructions maps full names to the known instructions.
 var instructions = map[string]exec{}
 
-// Instructions are the names of those that a thread executes by itself, in order.
+// Instructions returns the sorted names of the instructions that single threads execute.
 func Instructions() []string { return slices.Sorted(maps.Keys(instructions)) }
 
 func init() {
@@ -224,7 +224,7 @@ func floats(one func(string, func(a uint64) uint64), two func(string, func(a, b 
 	}
 }
 
-// signless is a float64 with another sign, which NaN does not change.
+// signless returns b, a float64 whose sign was changed; if it is NaN it returns a, whose sign does not change.
 func signless(a, b uint64) uint64 {
 	if x := f64(a); x != x {
 		return a | 1<<51
@@ -252,7 +252,7 @@ func fma32(a, b, c float32) float32 {
 	return float32(sum)
 }
 
-// least and greatest give the number where the other is NaN, as the instructions do.
+// least and greatest return the other operand if one is NaN, as the instructions do.
 func least[T float32 | float64](a, b T) T {
 	switch {
 	case a != a:
@@ -273,8 +273,8 @@ func greatest[T float32 | float64](a, b T) T {
 	return max(a, b)
 }
 
-// saturated is x, which is an integer, as an integer of the given width. NaN is 0, unless 64 bits take part: then it is
-// the sign bit.
+// saturated converts x, which has an integral value, to an integer of the given width. NaN gives 0, or the sign bit if
+// either type has 64 bits.
 func saturated(x float64, signed bool, width int, from64 bool) uint64 {
 	if x != x {
 		if from64 || width == 64 {
@@ -333,7 +333,7 @@ func conversions(one func(string, func(a uint64) uint64)) {
 	one("cvt.rn.f16.f32", toHalf)
 }
 
-// narrowed is a float64 as a float32, which carries what fits of what NaN carries.
+// narrowed returns x, the float32 of a float64 with the bits a; of NaN's payload it keeps what fits.
 func narrowed(a uint64, x float32) uint64 {
 	if x != x {
 		return a>>63<<31 | 0x7fc00000 | a>>29&0x3fffff
@@ -396,7 +396,7 @@ func comparisons(two func(string, func(a, b uint64) uint64)) {
 
 func memory() {
 	little := binary.LittleEndian
-	for _, n := range []int{2, 4} { // neighbours
+	for _, n := range []int{2, 4} { // vector loads and stores
 		instructions[fmt.Sprintf("ld.shared.v%d.f32", n)] = func(t *thread, in *instruction) {
 			if m := t.local(t.regs[in.list[n]]+uint64(in.offset), 4*n, false); m != nil {
 				for i := range n {

@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// Memory is the memory of a device: allocations that lie far from each other, so that an address outside of one belongs
-// to none.
+// Memory is the memory of a device. Its allocations lie far apart, so that an address outside of one belongs to no
+// other.
 type Memory struct {
 	mu     sync.RWMutex
-	blocks [][]byte // by number; nil where it was freed
+	blocks [][]byte // by number; nil if freed
 	bytes  int64
 	live   int
 }
 
-// Each allocation has a range of addresses of its own.
+// Each allocation has its own range of addresses.
 const (
 	rangeBits = 36
-	firstBase = 16 // no address near 0
+	firstBase = 16 // addresses near 0 are invalid
 )
 
-// Alloc takes memory, whose contents are garbage, and returns its address.
+// Alloc allocates memory, filled with garbage, and returns its address.
 func (m *Memory) Alloc(bytes int) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	block := make([]byte, bytes)
 	for i := range block {
-		block[i] = 0xfb // as floats: large numbers
+		block[i] = 0xfb // as floats, large numbers
 	}
 	m.blocks = append(m.blocks, block)
 	m.bytes += int64(bytes)
@@ -34,7 +34,7 @@ func (m *Memory) Alloc(bytes int) uint64 {
 	return uint64(len(m.blocks)-1+firstBase) << rangeBits
 }
 
-// Map makes an allocation of memory that is not the simulator's own, as of another process.
+// Map adds an allocation in memory that the simulator does not own, such as another process's.
 func (m *Memory) Map(block []byte) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,10 +44,10 @@ func (m *Memory) Map(block []byte) uint64 {
 	return uint64(len(m.blocks)-1+firstBase) << rangeBits
 }
 
-// Base is the address at which the allocation that an address belongs to begins.
+// Base returns the first address of the allocation that an address belongs to.
 func Base(address uint64) uint64 { return address &^ (1<<rangeBits - 1) }
 
-// Free gives an allocation back.
+// Free frees an allocation.
 func (m *Memory) Free(address uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,14 +61,14 @@ func (m *Memory) Free(address uint64) error {
 	return nil
 }
 
-// Live returns the number of allocations and their bytes.
+// Live returns the number of allocations and their total size in bytes.
 func (m *Memory) Live() (allocations int, bytes int64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.live, m.bytes
 }
 
-// At returns the memory from an address to the end of its allocation; nil where there is none.
+// At returns the memory from an address to the end of its allocation; nil if there is none.
 func (m *Memory) At(address uint64) []byte {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

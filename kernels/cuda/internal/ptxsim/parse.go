@@ -13,8 +13,8 @@ type Module struct {
 	target  string
 }
 
-// RunsOn reports whether the module is for a compute capability, as major·10+minor: for it or for an older one, or for
-// it alone.
+// RunsOn reports whether the module runs on a compute capability, given as major·10+minor. A module is for a capability
+// and all later ones, or for that one only.
 func (m *Module) RunsOn(capability int) bool {
 	number, alone := strings.CutSuffix(strings.TrimPrefix(m.target, "sm_"), "a")
 	n, err := strconv.Atoi(number)
@@ -25,7 +25,7 @@ func (m *Module) RunsOn(capability int) bool {
 type Kernel struct {
 	Name   string
 	Params int
-	Maps   int // parameters behind the others that are tensor maps
+	Maps   int // number of parameters that are tensor maps; they follow the others
 	Shared int
 
 	code     []instruction
@@ -33,18 +33,18 @@ type Kernel struct {
 	initial  []uint64
 	special  [6]int32 // slots of the special registers, in the order of specialNames
 	barriers bool
-	fences   bool // for warp groups
+	fences   bool // it has warp-group products, which need fences
 }
 
-// instruction works on slots: registers and constants alike.
+// instruction is a decoded instruction. Its operands are slots, of registers or constants.
 type instruction struct {
 	run        func(t *thread, in *instruction)
-	warp       func(w []thread, in *instruction) error // of a warp together
+	warp       func(w []thread, in *instruction) error // executed by a warp together
 	d, a, b, c int32
-	group      func(w []thread, in *instruction) error // of four warps together
-	list       []int32                                 // operands where there are more than four, or braces around them
-	offset     int64                                   // of an address
-	guard      int32                                   // slot of a predicate; -1 for none
+	group      func(w []thread, in *instruction) error // executed by four warps together
+	list       []int32                                 // operands, if there are more than four or they are in braces
+	offset     int64                                   // added to an address
+	guard      int32                                   // slot of its predicate; -1 for none
 	negated    bool
 	target     int32
 	line       int32
@@ -58,22 +58,22 @@ const (
 	plain kind = iota
 	branch
 	barrier
-	together // what a warp executes together
+	together // executed by a warp together
 	leave
 )
 
-// parser reads one kernel.
+// parser parses one kernel.
 type parser struct {
 	kernel *Kernel
 	slots  map[string]int32
 	values []uint64
 	labels map[string]int32
 	jumps  map[int]string
-	sizes  map[string]int // declared registers by prefix
+	sizes  map[string]int // number of declared registers, by prefix
 	signs  signs
 }
 
-// Parse reads a module.
+// Parse parses a module.
 func Parse(text string) (*Module, error) {
 	m := &Module{Kernels: map[string]*Kernel{}}
 	var p *parser
@@ -124,7 +124,7 @@ func newParser(line string) *parser {
 	return p
 }
 
-// slot returns the slot of a name.
+// slot returns the slot of a register, or of a constant with the given value.
 func (p *parser) slot(name string, value uint64) int32 {
 	if s, ok := p.slots[name]; ok {
 		return s
@@ -147,7 +147,7 @@ func (p *parser) end() error {
 	return nil
 }
 
-// statement reads a declaration or an instruction.
+// statement parses a declaration or an instruction.
 func (p *parser) statement(line string, number int) error {
 	if !strings.HasSuffix(line, ";") {
 		return fmt.Errorf("expected a semicolon at the end")
@@ -203,7 +203,7 @@ func (p *parser) instruction(in *instruction, name string, operands []string) er
 	case "bar.sync":
 		in.kind = barrier
 		p.kernel.barriers = true
-		if len(operands) > 1 { // so many threads of the block
+		if len(operands) > 1 { // the number of threads that take part
 			n, err := strconv.ParseInt(operands[1], 10, 64)
 			in.offset = n
 			return err
@@ -266,7 +266,7 @@ func (p *parser) operand(o, typ string) (int32, error) {
 	case o == "dynamic_memory":
 		p.kernel.barriers = true
 		return p.slot(o, uint64(dynamicAfter(p.kernel.Shared))), nil
-	case o == "_": // a result that nobody needs
+	case o == "_": // an unused result
 		return p.slot(o, 0), nil
 	case strings.HasPrefix(o, "map_"):
 		i, err := strconv.Atoi(o[len("map_"):])

@@ -5,45 +5,46 @@ import (
 	"fmt"
 )
 
-// access says who touched a byte of global memory last: a thread of a block, between two barriers.
+// access says which thread last accessed a byte of global memory, and between which barriers.
 type access struct {
 	block  int
 	thread int32
 	epoch  int32
-	many   bool // other threads too
-	blocks bool // of other blocks too
+	many   bool // other threads of the block have too
+	blocks bool // threads of other blocks have too
 }
 
-// conflicts reports whether nothing orders what two threads do: the blocks of a launch run in any order, and threads of
-// a block are ordered by barriers alone.
+// conflicts reports whether two accesses are unordered: the blocks of a launch run in any order, and barriers alone
+// order the threads of a block.
 func (a access) conflicts(b access) bool {
 	return a.block != b.block || a.blocks || a.epoch == b.epoch && (a.thread != b.thread || a.many)
 }
 
-// races finds accesses to global memory in a launch that nothing orders, one of them a write.
+// races finds unordered accesses to global memory in a launch, at least one of which is a write.
 type races struct {
 	wrote, read map[uint64]access
-	arrived     map[uint64][]arrival // by the address of a ticket
+	arrived     map[uint64][]arrival // by the ticket's address
 }
 
 func newRaces() *races {
 	return &races{map[uint64]access{}, map[uint64]access{}, map[uint64][]arrival{}}
 }
 
-// arrival is a block that has drawn a ticket, after a fence: what its threads have written before the last barrier is
-// seen by those who draw later.
+// arrival is a block that has drawn a ticket, after a fence. Blocks that draw later see what its threads wrote before
+// their last barrier.
 type arrival struct {
 	block int
 	epoch int32
 }
 
-// acquired is what a block has seen of another one, in a thread, at a time; its other threads know after a barrier.
+// acquired says up to which barrier a block has seen another one's writes, in which thread and when; its other threads
+// see them after a barrier.
 type acquired struct {
 	theirs, mine int32
 	thread       int
 }
 
-// ordered reports whether a block has written something before it drew a ticket that the thread's block has seen.
+// ordered reports whether a block made an access before it drew a ticket that the thread's block has seen.
 func (t *thread) ordered(a access) bool {
 	s, ok := t.block.sees[a.block]
 	return ok && !a.blocks && a.epoch < s.theirs && (t.block.epoch > s.mine || t.id == s.thread)
@@ -83,7 +84,7 @@ func init() {
 	}
 }
 
-// touch notes an access of a thread.
+// touch records a thread's access.
 func (r *races) touch(t *thread, address uint64, size int, write bool) error {
 	me := access{block: t.block.number, thread: int32(t.id), epoch: t.block.epoch}
 	for a := address; a < address+uint64(size); a++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 )
 
-// What the blocks of a launch write before they draw a ticket is there for the one that draws the last. Without a
-// barrier before the ticket, a fence on either side of it, or a barrier after it, it is not.
+// What the blocks of a launch write before they draw a ticket is visible to the block that draws the last one. Without
+// a barrier before the ticket, a fence on either side of it, or a barrier after it, it is not.
 func TestTickets(t *testing.T) {
 	const (
 		barrier = "bar.sync 0;\n\t"
@@ -49,7 +49,7 @@ func TestTickets(t *testing.T) {
 			var memory ptxsim.Memory
 			a := memory.Alloc(1024)
 			clear(memory.At(a))
-			for range 2 { // tickets start anew
+			for range 2 { // the tickets start again at 0
 				err = m.Kernels["k"].Run(ptxsim.Launch{Grid: [3]int{3, 1, 1}, Block: 32, Args: []uint64{a}, Memory: &memory, Races: true})
 				if c.race {
 					assert.ErrorContains(t, err, "nothing orders them")
@@ -63,7 +63,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// Accesses of different threads to the same place of global memory are an error where nothing orders them and one is a
+// Different threads' accesses to the same place in global memory are an error if nothing orders them and one is a
 // write, in whatever order the interpreter runs the threads.
 func TestRaces(t *testing.T) {
 	for name, c := range map[string]struct {

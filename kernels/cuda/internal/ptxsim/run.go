@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Order says in which order the threads of a block run between barriers.
+// Order is the order in which the threads of a block run between barriers.
 type Order uint8
 
 // The orders.
@@ -16,21 +16,21 @@ const (
 	orders
 )
 
-// Orders are all of them.
+// Orders returns all orders.
 func Orders() []Order { return []Order{Up, Down, Shuffled} }
 
 // Launch is one run of a kernel.
 type Launch struct {
 	Grid   [3]int
 	Block  int // threads
-	Shared int // bytes of shared memory besides those that the kernel declares
+	Shared int // bytes of dynamic shared memory
 	Args   []uint64
 	Memory *Memory
 	Order  Order
-	Races  bool // finds accesses to global memory that nothing orders; slow
+	Races  bool // reports unordered accesses to global memory; slow
 }
 
-// maxSteps bounds a thread, so that a loop without end is an error.
+// maxSteps is the maximum number of a thread's steps, to detect infinite loops.
 const maxSteps = 200_000_000
 
 type thread struct {
@@ -42,17 +42,17 @@ type thread struct {
 	steps int
 	err   error
 
-	copies []copying // that have begun and are not waited for
-	groups int       // of copies that were closed
-	fenced int32     // the last time between barriers in which it fenced global memory
-	drawn  []arrival // what it has seen of others at a ticket, and not fenced
-	dirty  []uint32  // words of shared memory that were written since the last fence for warp groups
+	copies []copying // copies started and not waited for
+	groups int       // number of closed groups of copies
+	fenced int32     // the epoch of its last fence of global memory
+	drawn  []arrival // arrivals that it has seen in a ticket, but not acquired by a fence
+	dirty  []uint32  // words of shared memory written since its last fence for warp groups
 	group  *warpGroup
-	read   []uint32 // words of bulk copies that it has read and not told anybody
+	read   []uint32 // words of bulk copies that it has read since it last arrived at a barrier
 	polls  polls
 }
 
-// state is where a thread stands.
+// state is the state of a thread.
 type state uint8
 
 const (
@@ -63,35 +63,35 @@ const (
 	done
 )
 
-// block is the state of the threads that run together.
+// block is the state shared by the threads of a block.
 type block struct {
 	memory *Memory
 	number int
-	races  *races // nil: they are not looked for
+	races  *races // nil: not checked
 	shared []byte
 	words  []word
 	epoch  int32
-	sees   map[int]acquired // by block: what it has written before it drew a ticket
-	fences bool             // for warp groups: who has written what is kept
+	sees   map[int]acquired // by block: how far its writes are visible
+	fences bool             // there are warp-group products: record which words were written without a fence
 
 	maps     []TensorMap
 	barriers map[uint64]*barrierWord // by address
-	bulk     []bulkCopy              // under way
+	bulk     []bulkCopy              // in flight
 }
 
-// dynamicAfter is where the shared memory that a launch gives begins: nowhere in particular, but at a multiple of 16.
+// dynamicAfter is the offset of the dynamic shared memory: it is only guaranteed to be a multiple of 16.
 func dynamicAfter(declared int) int { return (declared+15)&^15 + 16 }
 
-// word tells who has touched four bytes of shared memory since the last barrier.
+// word records the accesses to four bytes of shared memory since the last barrier.
 type word struct {
 	writeEpoch, readEpoch int32
 	writer, reader        int32
 	many, written         bool
-	copied                bool // by a copy that is under way
+	copied                bool // by an asynchronous copy in flight
 	dirty                 bool // written since its writer's last fence for warp groups
 	fenceEpoch            int32
-	reading               int32 // products of warp groups that are under way, and threads that have not arrived since
-	bulk                  bool  // came by a bulk copy
+	reading               int32 // number of warp-group products reading it, and of threads that have read it and not arrived at a barrier since
+	bulk                  bool  // written by a bulk copy
 }
 
 // Run runs a kernel to its end.
@@ -145,7 +145,7 @@ func sequence(n int, o Order) []int {
 		switch o {
 		case Down:
 			s[i] = n - 1 - i
-		case Shuffled: // a step that shares no factor with any power of two
+		case Shuffled: // a step coprime to all powers of two
 			s[i] = (i*37 + 11) % n
 			if n%37 == 0 {
 				s[i] = i
@@ -159,7 +159,7 @@ func sequence(n int, o Order) []int {
 
 func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
 	copy(t.regs, k.initial)
-	copy(t.regs, l.Args[:k.Params]) // parameters have the first slots
+	copy(t.regs, l.Args[:k.Params]) // the first slots are the parameters
 	for i, x := range [6]int{id, at[0], at[1], at[2], l.Block, l.Grid[0]} {
 		t.regs[k.special[i]] = uint64(x)
 	}
@@ -216,7 +216,7 @@ func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at 
 	}
 }
 
-// release lets those threads go on that wait at a barrier which enough of them have reached.
+// release resumes the threads at a barrier once enough of them have reached it.
 func (k *Kernel) release(threads []thread, order []int) (bool, error) {
 	at, here := int32(-1), 0
 	for _, id := range order {
@@ -249,7 +249,7 @@ func (k *Kernel) release(threads []thread, order []int) (bool, error) {
 	return true, nil
 }
 
-// stand is where a block stands that does not go on: at its end, or nowhere.
+// stand returns an error if a block that cannot continue has not reached its end.
 func (k *Kernel) stand(threads []thread, order []int) error {
 	ended, barrier := 0, int32(-1)
 	for _, id := range order {
@@ -270,7 +270,7 @@ func (k *Kernel) stand(threads []thread, order []int) error {
 	return nil
 }
 
-// reach runs all threads to the next barrier or to their ends, and the instructions of whole warps on the way.
+// reach runs all threads up to the next barrier or to their ends, including the instructions of whole warps on the way.
 func (k *Kernel) reach(threads []thread, order []int) error {
 	for {
 		met, moved := false, false
@@ -343,7 +343,7 @@ func (k *Kernel) advance(t *thread) error {
 	}
 }
 
-// global returns the bytes at an address of global memory.
+// global returns the bytes at an address in global memory.
 func (t *thread) global(address uint64, size int, write bool) []byte {
 	m := t.block.memory.at(address)
 	if r := t.block.races; r != nil && len(m) >= size {
@@ -361,7 +361,7 @@ func (t *thread) global(address uint64, size int, write bool) []byte {
 	return nil
 }
 
-// local returns the bytes at an address of shared memory.
+// local returns the bytes at an address in shared memory.
 func (t *thread) local(address uint64, size int, write bool) []byte {
 	b := t.block
 	if address+uint64(size) > uint64(len(b.shared)) || address%uint64(size) != 0 {

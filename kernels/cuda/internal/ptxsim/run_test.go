@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sumOf is the plan of a sum over n numbers, by 256 threads that meet.
+// sumOf plans a sum of n numbers by 256 threads that use barriers.
 func sumOf(t *testing.T, n int) *lower.Plan {
 	p := ir.New("sum")
 	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{n}})
@@ -27,7 +27,7 @@ func sumOf(t *testing.T, n int) *lower.Plan {
 	return plan
 }
 
-// run sums 1, 2, ..., n with a text of the kernel.
+// run sums 1, 2, ..., n with the kernel's text.
 func run(t *testing.T, text string, plan *lower.Plan, n int, order ptxsim.Order) (float32, error) {
 	m, err := ptxsim.Parse(text)
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func run(t *testing.T, text string, plan *lower.Plan, n int, order ptxsim.Order)
 	return math.Float32frombits(binary.LittleEndian.Uint32(memory.At(y))), err
 }
 
-// The order of threads does not matter while all barriers are there; without any one of them the interpreter says which
-// threads meet.
+// The order of threads does not matter if all barriers are present; without any one of them the interpreter names the
+// conflicting threads.
 func TestBarriers(t *testing.T) {
 	const n = 5000
 	plan := sumOf(t, n)

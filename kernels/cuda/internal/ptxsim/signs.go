@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// negation matches instructions that change the sign of an integer of 32 bits: the result and the operand.
+// negation matches instructions that negate a 32-bit integer: the result and the operand.
 var negation = regexp.MustCompile(`^(?:sub\.[su]32 (%r\d+), 0, (%r\d+)|neg\.s32 (%r\d+), (%r\d+)|mul\.lo\.[su]32 (%r\d+), (%r\d+), -1)$`)
 
-// signs remembers which registers hold a number with its sign changed. The driver's compiler of CUDA 12.9 and 13.0
-// makes one instruction of two max.s32, or of two min.s32, for devices of compute capability 9.0 and 10.0, and forgets
-// there that an operand is negated: max(max(1, -8), -3) was 8. Whether there are two is decided by what it unrolls, so
-// that one is refused.
+// signs is the set of registers that hold a negated number. For devices of compute capability 9.0 and 10.0, the
+// driver's compiler of CUDA 12.9 and 13.0 merges two max.s32, or two min.s32, into one instruction, and then forgets
+// that an operand is negated: max(max(1, -8), -3) was 8. Since unrolling can create the second instruction, a single
+// one is rejected too.
 type signs map[string]bool
 
 func (s signs) see(line string) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 )
 
-// What a real compiler gets wrong is refused here, however the sign is changed, and what it gets right is not.
+// What a real compiler gets wrong is rejected, in whichever way the sign is changed; what it gets right is not.
 func TestForgottenSigns(t *testing.T) {
 	for _, name := range []string{"max.s32", "min.s32", "max.u32", "min.u32"} {
 		for negated, refused := range map[string]bool{"sub.s32 %r2, 0, %r1": true, "neg.s32 %r2, %r1": true, "mul.lo.s32 %r2, %r1, -1": true, "sub.s32 %r2, 4, %r1": false, "not.b32 %r2, %r1": false} {

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Instructions by which kernels of several devices and processes wait for each other.
+// The instructions with which kernels on different devices and in different processes wait for each other.
 func init() {
 	word := func(m []byte) *uint32 { return (*uint32)(unsafe.Pointer(unsafe.SliceData(m))) }
 	instructions["ld.acquire.sys.global.u32"] = func(t *thread, in *instruction) {
@@ -19,7 +19,7 @@ func init() {
 			atomic.StoreUint32(word(m), uint32(t.regs[in.a]))
 		}
 	}
-	// While a thread sleeps, memory may be taken and given back.
+	// Memory may be allocated and freed while a thread sleeps.
 	instructions["nanosleep.u32"] = func(t *thread, in *instruction) {
 		memory := t.block.memory
 		memory.mu.RUnlock()

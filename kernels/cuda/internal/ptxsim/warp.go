@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// warpSize is how many threads execute some instructions together.
+// warpSize is the number of threads of a warp.
 const warpSize = 32
 
-// warpInstructions are those that all threads of a warp execute together: lane by lane they give operands, and receive
-// results. Registers are named as in NVIDIA's manual, "PTX ISA", warp-level matrix instructions.
+// warpInstructions are those that all threads of a warp execute together: each lane provides operands and receives
+// results. Registers are named as in NVIDIA's manual, "PTX ISA", section on warp-level matrix instructions.
 var warpInstructions = map[string]func(w []thread, in *instruction) error{}
 
-// halves are the 16-bit floats that tensor cores multiply.
+// halves are the conversions from the 16-bit floats that tensor cores multiply.
 var halves = map[string]func(uint64) float64{
 	"bf16": func(x uint64) float64 { return float64(f32(x & 0xffff << 16)) },
 	"f16":  func(x uint64) float64 { return float64(ir.Float16ToFloat32(uint16(x))) },
@@ -29,7 +29,7 @@ func init() {
 		}
 	}
 	warpInstructions["mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"] = func(w []thread, in *instruction) error {
-		multiply(w, in, 8, 1, func(x uint64) float64 { return float64(f32(x &^ 0x1fff)) }) // 10 bits of the mantissa are read
+		multiply(w, in, 8, 1, func(x uint64) float64 { return float64(f32(x &^ 0x1fff)) }) // only the upper 10 bits of the mantissa are read
 		return nil
 	}
 	warpInstructions["ldmatrix.sync.aligned.m8n8.x4.shared.b16"] = func(w []thread, in *instruction) error { return loadMatrices(w, in, false) }
@@ -38,7 +38,7 @@ func init() {
 	warpInstructions["shfl.sync.idx.b32"] = shuffle(func(_, from int) int { return from })
 }
 
-// meet executes the instruction at which a warp has met.
+// meet executes the instruction that all threads of a warp have reached.
 func (k *Kernel) meet(w []thread) error {
 	pc, here := int32(-1), 0
 	for i := range w {
@@ -71,30 +71,30 @@ func (k *Kernel) meet(w []thread) error {
 	return nil
 }
 
-// fragment is where an element of a matrix lies in a warp: the lane, the number of its register, and the element of
-// that.
+// fragment is where a warp holds an element of a matrix: the lane, the register's number, and the element within the
+// register.
 type fragment struct{ lane, register, part int }
 
-// fragmentA is where element (row, column) of A lies, 16 rows of as many columns as fill two of B's registers: a lane
-// has per neighbours of a row in each register.
+// fragmentA is where element (row, column) of A is. A has 16 rows, and as many columns as fill two of B's registers;
+// each register of a lane holds per adjacent elements of a row.
 func fragmentA(row, column, per int) fragment {
-	width := 4 * per // columns of a register, over the lanes of a group
+	width := 4 * per // columns of one register, over the lanes of a group
 	return fragment{lane: row%8*4 + column%width/per, register: row/8 + column/width*2, part: column % per}
 }
 
-// fragmentB is where element (row, column) of B lies, 8 columns.
+// fragmentB is where element (row, column) of B is. B has 8 columns.
 func fragmentB(row, column, per int) fragment {
 	width := 4 * per
 	return fragment{lane: column*4 + row%width/per, register: row / width, part: row % per}
 }
 
-// fragmentC is where element (row, column) of C and of the result lies, 16 rows of 8 columns.
+// fragmentC is where element (row, column) of C and of the result is. They have 16 rows of 8 columns.
 func fragmentC(row, column int) fragment {
 	return fragment{lane: row%8*4 + column/2, register: row/8*2 + column%2}
 }
 
-// multiply is D = A·B + C for A with 16 rows and B with 8 columns. Hardware adds up in an order and with a precision
-// that NVIDIA does not promise; here the sum is rounded once.
+// multiply computes D = A·B + C, where A has 16 rows and B has 8 columns. NVIDIA promises neither the order nor the
+// precision of hardware's sums; here they are rounded once.
 func multiply(w []thread, in *instruction, depth, per int, widen func(uint64) float64) {
 	const firstA, firstB, firstC = 4, 8, 10
 	element := func(f fragment, first int) float64 {
@@ -122,8 +122,8 @@ func multiply(w []thread, in *instruction, depth, per int, widen func(uint64) fl
 	}
 }
 
-// loadMatrices reads four matrices of 8 by 8 elements of 16 bits. Lanes 8i to 8i+7 say where the rows of matrix i are;
-// each lane receives two neighbours of a row, or of a column.
+// loadMatrices reads four matrices of 8 by 8 16-bit elements. Lanes 8i to 8i+7 hold the addresses of the rows of matrix
+// i; each lane receives two adjacent elements of a row, or of a column.
 func loadMatrices(w []thread, in *instruction, transposed bool) error {
 	var rows [warpSize][]byte
 	for i := range w {
@@ -147,7 +147,7 @@ func loadMatrices(w []thread, in *instruction, transposed bool) error {
 	return nil
 }
 
-// shuffle gives each lane the operand of another lane: of which one follows from its number and an operand.
+// shuffle gives each lane another lane's operand; source computes which lane's.
 func shuffle(source func(lane, operand int) int) func(w []thread, in *instruction) error {
 	const result, operand, which, clamp, members = 0, 1, 2, 3, 4
 	return func(w []thread, in *instruction) error {

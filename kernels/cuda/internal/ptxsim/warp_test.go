@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// launch runs a kernel of one warp, or of more threads, on memory with the given words, and returns these words after
-// it. %d1 is their address, %r1 the number of the thread and %r2 that of 64 bytes of a lane.
+// launch runs a kernel of one or more warps on memory with the given words, and returns their new values. %d1 is their
+// address, %r1 the thread's number and %r2 the address of its 64 bytes.
 func launch(t *testing.T, body string, words []uint32, threads int, order ptxsim.Order) ([]uint32, error) {
 	t.Helper()
 	m, err := ptxsim.Parse(`.version 7.0
@@ -47,7 +47,8 @@ func launch(t *testing.T, body string, words []uint32, threads int, order ptxsim
 	return out, err
 }
 
-// product is a kernel in which each lane reads registers of A, B and C, and writes those of the result where C was.
+// product returns a kernel in which each lane reads registers of A, B and C, and writes those of the result in place of
+// C.
 func product(instruction string) string {
 	var b strings.Builder
 	for i := range 10 {
@@ -60,8 +61,8 @@ func product(instruction string) string {
 	return b.String()
 }
 
-// Fragments are laid out as the tables of "PTX ISA" say: element i of a lane's fragment, i counted over its registers,
-// is in the row and the column that the formulas there give for %laneid.
+// Fragments are laid out as in the tables of "PTX ISA": element i of a lane's fragment, counted over its registers, is
+// in the row and column that the manual's formulas give for %laneid.
 func TestFragments(t *testing.T) {
 	half := func(i, group, thread int) (rowA, columnA int) {
 		rowA, columnA = group+8, thread*2+i&1
@@ -139,7 +140,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// Products of tf32 read 10 bits of each mantissa; cvt.rna rounds to those.
+// TF32 products read 10 bits of each mantissa; cvt.rna rounds to 10 bits.
 func TestTF32(t *testing.T) {
 	words := make([]uint32, 32*16)
 	for lane := range 32 {
@@ -156,18 +157,18 @@ func TestTF32(t *testing.T) {
 	assert.Equal(t, float32(1+1.0/1024), math.Float32frombits(got[1]), "halves go away from zero")
 }
 
-// ldmatrix hands row number l/4 of each matrix, elements 2(l%4) and the next, to lane l; transposed, the column.
+// ldmatrix gives lane l elements 2(l%4) and 2(l%4)+1 of row l/4 of each matrix, or of column l/4 if transposed.
 func TestLoadMatrices(t *testing.T) {
 	for name, transposed := range map[string]bool{"": false, ".trans": true} {
 		words := make([]uint32, 32*16)
-		for lane := range 32 { // the row of a lane, 16 bytes: element e of row r of matrix m is 256m+16r+e
+		for lane := range 32 { // each lane writes a row of 16 bytes: element e of row r of matrix m is 256m+16r+e
 			for e := range 8 {
 				x := uint32(lane/8*256 + lane%8*16 + e)
 				words[16*lane+e/2] |= x << (16 * (e % 2))
 			}
 		}
 		var body strings.Builder
-		body.WriteString("\tmov.u32 %r3, shared_memory;\n\tmad.lo.s32 %r4, %r1, 48, %r3;\n") // rows apart
+		body.WriteString("\tmov.u32 %r3, shared_memory;\n\tmad.lo.s32 %r4, %r1, 48, %r3;\n") // rows need not be adjacent
 		for i := range 4 {
 			fmt.Fprintf(&body, "\tld.global.b32 %%r5, [%%d2+%d];\n\tst.shared.b32 [%%r4+%d], %%r5;\n", 4*i, 16+4*i)
 		}
@@ -199,7 +200,7 @@ func TestShuffle(t *testing.T) {
 	}
 }
 
-// What only part of a warp executes, and copies that are used before they are waited for, are errors.
+// Instructions that only part of a warp executes, and copies used before they are waited for, are errors.
 func TestFaultsOfWarps(t *testing.T) {
 	const copied = "\tmov.u32 %r3, shared_memory;\n\tmad.lo.s32 %r4, %r1, 16, %r3;\n\tmov.u32 %r5, 16;\n\tcp.async.cg.shared.global [%r4+0], [%d2], 16, %r5;\n\tcp.async.commit_group;\n"
 	const xor = "\tshfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n"

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// groupWarps is how many warps are a warp group, from a multiple of it on.
+// groupWarps is the number of warps of a warp group; the first warp's number is a multiple of it.
 const groupWarps = 4
 
-// groupInstructions are those that the four warps of a warp group execute together: products whose operands lie in
-// shared memory and which go on beside what follows. See NVIDIA's manual, "PTX ISA", wgmma.
+// groupInstructions are those that the four warps of a warp group execute together: asynchronous products with operands
+// in shared memory. See wgmma in NVIDIA's manual, "PTX ISA".
 var groupInstructions = map[string]func(w []thread, in *instruction) error{}
 
-// fenceForGroups makes what a thread has written to shared memory visible to products of warp groups.
+// fenceForGroups makes a thread's writes to shared memory visible to warp-group products.
 const fenceForGroups = "fence.proxy.async.shared::cta"
 
-// warpGroup is what a warp group has under way.
+// warpGroup holds a warp group's products in flight.
 type warpGroup struct {
 	products []product
-	closed   int  // groups of products
-	fenced   bool // registers may be used by products
+	closed   int  // number of closed groups of products
+	fenced   bool // registers may be used by products, after wgmma.fence
 }
 
-// product is one under way. Its operands are read when it begins, and may not change before it ends; its sums are
-// there as late as hardware may make them: when it is waited for.
+// product is a product in flight. It reads its operands when it begins, and they must not change until it ends. Its
+// sums appear as late as hardware may produce them: when it is waited for.
 type product struct {
 	in    *instruction
 	a, b  [][groupStep]float64 // rows of A, columns of B
-	words []uint32             // that it reads
+	words []uint32             // words of shared memory that it reads
 	group int
 }
 
@@ -68,8 +68,9 @@ func init() {
 	}
 }
 
-// meetGroups executes the instruction at which a whole warp group has met, the first one in the order of threads: it
-// may be far ahead of the others. Groups of which some warps are still elsewhere wait, as long as any thread can go on.
+// meetGroups executes the instruction that a whole warp group has reached, for the first such group in the order of
+// threads; one group may get far ahead of the others. Groups some of whose warps have not arrived wait, as long as any
+// thread can continue.
 func (k *Kernel) meetGroups(threads []thread, down bool) error {
 	stuck, progress := -1, false
 	const size = groupWarps * warpSize
@@ -108,7 +109,7 @@ func (k *Kernel) meetGroups(threads []thread, down bool) error {
 	return nil
 }
 
-// operand is a matrix in shared memory, as a descriptor of 64 bits says: where it begins and the distances between its
+// operand is a matrix in shared memory, as given by a 64-bit descriptor: where it begins and the distances between its
 // parts, in units of 16 bytes.
 type operand struct{ start, leading, stride uint64 }
 
@@ -121,11 +122,11 @@ func describe(descriptor uint64) (operand, error) {
 	return operand{field(0), field(16), field(32)}, nil
 }
 
-// element is the address of an element of 16 bits: number i of A's rows or B's columns, and k. The elements of a line,
-// 128 bytes, are neighbours along k, or, turned, along i; eight lines are a pattern, in which the pieces of 16 bytes of
-// a line are exchanged by the line's number.
+// element returns the address of a 16-bit element, where i is a row of A or a column of B. The elements of a 128-byte
+// line are adjacent along k, or along i if turned. Eight lines form a pattern in which each line's 16-byte pieces are
+// swizzled by the line's number.
 func (o operand) element(i, k int, turned bool) uint64 {
-	along, line := k, i // in memory
+	along, line := k, i // the axis of adjacent elements, and the other one
 	if turned {
 		along, line = i, k
 	}
@@ -133,13 +134,13 @@ func (o operand) element(i, k int, turned bool) uint64 {
 	return at ^ at>>7&7<<4
 }
 
-// begin reads the operands of a product, A with 64 rows and B with n columns.
+// begin reads the operands of a product. A has 64 rows, B has n columns.
 func begin(w []thread, in *instruction, n int, widen func(uint64) float64) error {
 	g := w[0].group
 	if !g.fenced {
 		return fmt.Errorf("there is no wgmma.fence since the registers may have been used")
 	}
-	sums := n / 2 // of a thread
+	sums := n / 2 // of one thread
 	rest := in.list[sums:]
 	value := func(i int) uint64 { return w[0].regs[rest[i]] }
 	if value(2) == 0 || value(3) != 1 || value(4) != 1 || len(rest) != 7 {
@@ -170,13 +171,13 @@ func begin(w []thread, in *instruction, n int, widen func(uint64) float64) error
 	return nil
 }
 
-// read reads an element, which must not change before the product ends.
+// read reads an element, and records that it must not change before the product ends.
 func (p *product) read(t *thread, at uint64) (uint16, error) {
 	m := t.local(at, 2, false)
 	if m == nil || t.err != nil {
 		return 0, t.err
 	}
-	if n := len(t.read); n > 0 && t.read[n-1] == uint32(at/4) { // it is the product that reads
+	if n := len(t.read); n > 0 && t.read[n-1] == uint32(at/4) { // the product reads it, not the thread
 		t.block.words[at/4].reading--
 		t.read = t.read[:n-1]
 	}
@@ -190,8 +191,8 @@ func (p *product) read(t *thread, at uint64) (uint16, error) {
 	return binary.LittleEndian.Uint16(m), nil
 }
 
-// finish ends all products but those of the last groups, as many as are left. A warp has 16 rows of the sums, its
-// threads as for products of warps.
+// finish completes all products except those of the last groups; left is the number of those groups. Each warp holds 16
+// rows of the sums, laid out over its threads as for products of single warps.
 func finish(w []thread, left int) {
 	g := w[0].group
 	kept := g.products[:0]
