@@ -2,9 +2,10 @@ package lower
 
 import "slices"
 
-// arena plans memory: regions are allocated and freed in the order in which steps are written, in which they also run.
+// arena plans memory. Regions are allocated and freed while steps are written, which is also the order in which they
+// run.
 type arena struct {
-	free []span // sorted, not adjacent
+	free []span // free regions, sorted and not adjacent
 	top  int64
 	max  int64
 }
@@ -15,7 +16,7 @@ const alignment = 256
 
 func rounded(bytes int) int64 { return (int64(bytes) + alignment - 1) &^ (alignment - 1) }
 
-// take returns the offset of a region: the smallest hole that is large enough, or the end.
+// take allocates a region, in the smallest hole that is large enough or at the end, and returns its offset.
 func (a *arena) take(bytes int) int64 {
 	n := max(rounded(bytes), alignment)
 	best := -1
@@ -32,7 +33,7 @@ func (a *arena) take(bytes int) int64 {
 		return from
 	}
 	from := a.top
-	if last := len(a.free) - 1; last >= 0 && a.free[last].to == a.top { // grow the hole at the end
+	if last := len(a.free) - 1; last >= 0 && a.free[last].to == a.top { // extend the hole at the end
 		from = a.free[last].from
 		a.free = a.free[:last]
 	}
@@ -41,7 +42,7 @@ func (a *arena) take(bytes int) int64 {
 	return from
 }
 
-// give returns a region.
+// give frees a region.
 func (a *arena) give(from int64, bytes int) {
 	s := span{from, from + max(rounded(bytes), alignment)}
 	i, _ := slices.BinarySearchFunc(a.free, s, func(x, y span) int { return int(x.from - y.from) })

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// flash is a kernel for attention with tensor cores that never stores the scores. Each warp has 16 queries, and
-// processes the keys in rounds. It keeps the largest score of a query so far, and the sums of exp(score - largest) and
-// of the values times that, which it scales down when a larger score comes. As with products, the keys and values of
+// flash is an attention kernel with tensor cores that never stores the scores. Each warp has 16 queries and processes
+// the keys in rounds. For each query it keeps the largest score so far, Σ exp(score - largest), and the sum of the
+// values with these weights; it scales both sums down when a larger score comes. As in products, the keys and values of
 // the next round are copied into shared memory meanwhile.
 type flash struct {
 	*gen
@@ -17,23 +17,23 @@ type flash struct {
 	dtype                                   ir.DType
 	unit                                    *unit
 	q, k, v                                 ir.Value
-	batch, queries, keys, heads, size, wide int // wide is the size of a value
+	batch, queries, keys, heads, size, wide int // wide is the length of a value vector
 	pitchK, pitchV                          int // bytes from row to row in shared memory
 	warps                                   int
 	bytes                                   int  // of an element
-	round                                   int  // keys of a round
-	byKeys                                  bool // for gradients: a block has keys, and meets queries
+	round                                   int  // keys per round
+	byKeys                                  bool // for gradients: a block owns keys, and goes through the queries
 
 	base, tid, lane, warp ptx.Operand
-	head, example, first  ptx.Operand // first is the block's first row: a query, or a key
-	group, column         ptx.Operand // of the lane: row in 8, and the first of two columns in 8
-	factor                ptx.Operand // of scores, which are powers of 2
+	head, example, first  ptx.Operand // first is the block's first row: a query or a key
+	group, column         ptx.Operand // of the lane: its row among 8, and the first of its two columns among 8
+	factor                ptx.Operand // of scores, which are used as exponents of 2
 	largest, sum          []ptx.Operand
 	out                   [][]ptx.Operand
 }
 
-// hasFlash reports whether the kernel is for an attention: of floats of 16 or 32 bits, with heads whose rows can be
-// copied in pieces of 16 bytes and fit into shared memory.
+// hasFlash reports whether the kernel supports an attention: floats of 16 or 32 bits, in heads whose rows can be copied
+// in pieces of 16 bytes and fit into shared memory.
 func (o Options) hasFlash(p *ir.Program, n *ir.Node) bool {
 	q, v := p.Type(n.Inputs[0]), p.Type(n.Inputs[2])
 	size, wide := q.Shape[3], v.Shape[3]
@@ -55,7 +55,7 @@ func (s *scope) newFlash(n *ir.Node) *flash {
 	return f
 }
 
-// padded is a size in whole instructions.
+// padded rounds a length up to whole instructions.
 func padded(n int) int { return (n + 15) &^ 15 }
 
 // attention writes y = softmax(scale·q·kᵀ)·v and the logarithm of the softmax's sums.
@@ -64,7 +64,7 @@ func (s *scope) attention(n *ir.Node) {
 	f.gen.k.Ampere = true
 	stage := f.round * (f.pitchK + f.pitchV)
 	var query [][]ptx.Operand
-	if own := f.block() * f.pitchK; f.isFloat() { // queries stay behind the stages
+	if own := f.block() * f.pitchK; f.isFloat() { // queries stay in shared memory, after the stages
 		f.locate(f.queries, 2*stage+own)
 		f.rowsInto(f.q, f.queries, f.size, f.block(), f.pitchK, 2*stage)(f.first, f.mov(ptx.B32, ptx.Int32(0)))
 	} else {
@@ -105,11 +105,11 @@ func (s *scope) attention(n *ir.Node) {
 	f.launchFor(f.queries, 1, 1)
 }
 
-// block is how many rows a block has, 16 for each warp.
+// block is the number of rows of a block, 16 per warp.
 func (f *flash) block() int { return 16 * f.warps }
 
-// launchFor launches blocks for all rows. For each pair of a query and a key there were some products over the size of
-// a key and some over that of a value.
+// launchFor launches blocks for all rows. Each pair of a query and a key took overSize products over the length of a
+// key and overWide over that of a value.
 func (f *flash) launchFor(rows, overSize, overWide int) {
 	f.gen.flops = 2 * int64(f.batch*f.heads*f.queries) * int64(f.keys) * int64(overSize*f.size+overWide*f.wide)
 	if f.attrs.Causal {
@@ -119,8 +119,8 @@ func (f *flash) launchFor(rows, overSize, overWide int) {
 	f.gen.launch([3]int{blocks, 1, 1}, 32*f.warps)
 }
 
-// locate finds the block's head and rows. With Causal later queries have more to do, and keys less: those with more
-// come first.
+// locate computes the block's head and rows. If Causal, later queries and earlier keys have more work; the blocks with
+// the most work come first.
 func (f *flash) locate(rows, shared int) {
 	g := f.gen
 	if f.isFloat() {
@@ -143,7 +143,7 @@ func (f *flash) locate(rows, shared int) {
 	f.group, f.column = g.over(f.lane, 4), g.times(g.mod(f.lane, 4), 2)
 }
 
-// limit is how many keys the block's queries may see.
+// limit is the number of keys that the block's queries may attend to.
 func (f *flash) limit() ptx.Operand {
 	limit := f.mov(ptx.B32, ptx.Int32(int64(f.keys)))
 	if f.attrs.Causal {
@@ -152,8 +152,8 @@ func (f *flash) limit() ptx.Operand {
 	return limit
 }
 
-// rowsInto prepares copies of rows of the block's head into shared memory: it returns what copies those from a first
-// one on. Rows and columns beyond the end are 0.
+// rowsInto prepares copies of rows of the block's head into shared memory: it returns a function that copies the rows
+// from a given one on. Rows and columns past the end are 0.
 func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func(first, stage ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	memory := g.pointer(v)
@@ -169,7 +169,7 @@ func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func
 		c.to = g.mov(ptx.B32, g.add(g.add(g.times(row, pitch), g.times(column, f.bytes)), g.add(f.base, ptx.Int32(int64(offset)))))
 		c.there = g.compare("lt", "u32", id, ptx.Int32(int64(rows*chunks)))
 		if size%16 != 0 {
-			c.row = g.pick(g.compare("lt", "u32", g.mov(ptx.B32, column), ptx.Int32(int64(size))), row, ptx.Int32(int64(length))) // none
+			c.row = g.pick(g.compare("lt", "u32", g.mov(ptx.B32, column), ptx.Int32(int64(size))), row, ptx.Int32(int64(length))) // copies nothing
 		}
 		all = append(all, c)
 	}
@@ -193,7 +193,7 @@ func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func
 	}
 }
 
-// loadQueries brings the warp's queries into registers, through shared memory.
+// loadQueries loads the warp's queries into registers, through shared memory.
 func (f *flash) loadQueries() [][]ptx.Operand {
 	g, k := f.gen, f.gen.k
 	f.rowsInto(f.q, f.queries, f.size, f.block(), f.pitchK, 0)(f.first, g.mov(ptx.B32, ptx.Int32(0)))
@@ -210,7 +210,7 @@ func (f *flash) loadQueries() [][]ptx.Operand {
 	return query
 }
 
-// matrices loads four matrices of 8 by 8.
+// matrices loads four 8 by 8 matrices.
 func (f *flash) matrices(name string, from ptx.Operand, offset int) []ptx.Operand {
 	k := f.gen.k
 	r := []ptx.Operand{k.Reg(ptx.B32), k.Reg(ptx.B32), k.Reg(ptx.B32), k.Reg(ptx.B32)}
@@ -232,17 +232,17 @@ func (f *flash) zeros(tiles int) [][]ptx.Operand {
 	return all
 }
 
-// start begins with no key seen.
+// start initializes the largest scores and the sums, before any key.
 func (f *flash) start() {
 	f.out = f.zeros(padded(f.wide) / 8)
 	f.scale()
-	for range 2 { // rows of a lane
+	for range 2 { // a lane has two rows
 		f.largest = append(f.largest, f.mov(ptx.F32, ptx.Float32(float32(math.Inf(-1)))))
 		f.sum = append(f.sum, f.mov(ptx.F32, ptx.Float32(0)))
 	}
 }
 
-// scale says what scores are multiplied by.
+// scale computes the factor of scores.
 func (f *flash) scale() {
 	f.factor = ptx.Float32(float32(f.attrs.Scale * math.Log2E))
 	if f.isFloat() {
@@ -250,7 +250,7 @@ func (f *flash) scale() {
 	}
 }
 
-// scores are q·kᵀ for the keys of a stage.
+// scores computes q·kᵀ for the keys of a stage.
 func (f *flash) scores(query [][]ptx.Operand, stage ptx.Operand) [][]ptx.Operand {
 	g := f.gen
 	row := g.add(g.mod(f.lane, 8), g.times(g.over(f.lane, 16), 8))
@@ -267,8 +267,8 @@ func (f *flash) scores(query [][]ptx.Operand, stage ptx.Operand) [][]ptx.Operand
 	return scores
 }
 
-// hide scales the scores, and gives those of keys that a query may not see -inf. Columns are keys, or queries where
-// rows are keys, from number at on.
+// hide scales the scores, and sets those of keys that a query may not attend to to -inf. Columns are keys, or queries
+// if rows are keys, starting at number at.
 func (f *flash) hide(mask []ir.Value, scores [][]ptx.Operand, at ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	rows := [2]ptx.Operand{f.row(0), f.row(1)}
@@ -320,7 +320,7 @@ func (f *flash) mask(mask ir.Value, query, key ptx.Operand) ptx.Operand {
 	return g.value(mask, along(shape, axes))
 }
 
-// weigh makes exp(score - largest) of scores, and scales down what was added up with a smaller largest score.
+// weigh computes exp(score - largest) of the scores, and rescales the sums if the largest score has grown.
 func (f *flash) weigh(scores [][]ptx.Operand) {
 	k := f.gen.k
 	for r := range 2 {
@@ -348,7 +348,7 @@ func (f *flash) weigh(scores [][]ptx.Operand) {
 	}
 }
 
-// across combines what the four lanes of a row have.
+// across combines the operands of the four lanes that share a row.
 func (f *flash) across(op string, x ptx.Operand) ptx.Operand {
 	k := f.gen.k
 	for _, distance := range []int64{1, 2} {
@@ -357,24 +357,25 @@ func (f *flash) across(op string, x ptx.Operand) ptx.Operand {
 	return x
 }
 
-// safe is 0 for -inf, the largest score of a query that has seen no key: -inf minus it is not NaN.
+// safe replaces -inf, the largest score of a query that has seen no key, by 0, so that subtracting it from -inf does
+// not give NaN.
 func (f *flash) safe(x ptx.Operand) ptx.Operand {
 	none := f.compare("eq", "f32", x, ptx.Float32(float32(math.Inf(-1))))
 	return f.pick(none, f.mov(ptx.F32, ptx.Float32(0)), x)
 }
 
-// exp2 is the hardware's, whose error is far below that of 16-bit floats.
+// exp2 is the hardware's approximation, whose error is far below that of 16-bit floats.
 func (f *flash) exp2(x ptx.Operand) ptx.Operand {
 	return f.gen.k.Op(ptx.F32, "ex2.approx.f32", x)
 }
 
-// add adds weights times values of a stage.
+// add adds the weights times a stage's values.
 func (f *flash) add(weights [][]ptx.Operand, stage ptx.Operand) {
 	f.weighted(f.out, weights, stage, f.pitchV, f.round*f.pitchK)
 }
 
-// weighted adds weights times rows that lie at an offset in a stage. Two tiles of weights lie in registers as a tile of
-// the left operand does.
+// weighted adds weights times the rows at an offset in a stage. Two tiles of weights are laid out in registers like one
+// tile of the left operand.
 func (f *flash) weighted(out, weights [][]ptx.Operand, stage ptx.Operand, pitch, offset int) {
 	g := f.gen
 	if f.isFloat() {
@@ -395,7 +396,7 @@ func (f *flash) weighted(out, weights [][]ptx.Operand, stage ptx.Operand, pitch,
 	}
 }
 
-// pack rounds two numbers to 16 bits each, the first one in the lower half.
+// pack rounds two numbers to 16 bits each and packs them, the first one in the lower half.
 func (f *flash) pack(low, high ptx.Operand) ptx.Operand {
 	name := map[ir.DType]string{ir.BFloat16: "cvt.rn.bf16x2.f32", ir.Float16: "cvt.rn.f16x2.f32"}[f.dtype]
 	return f.gen.k.Op(ptx.B32, name, high, low)
@@ -422,7 +423,7 @@ func (f *flash) finish(n *ir.Node) {
 			f.put(y, number, m.mul(tile[2*r], over), m.mul(tile[2*r+1], over))
 		}
 		k.BranchIf(g.compare("ne", "s32", g.mov(ptx.B32, f.column), ptx.Int32(0)), skip)
-		unit := math.Ln2 // of scores
+		unit := math.Ln2 // the unit of scores
 		if f.isFloat() {
 			unit = 1
 		}

@@ -5,17 +5,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Attention of float32 works like that of 16-bit floats, with the same numbers in the same lanes: of each tile of 16 by
-// 8, a lane has two neighbours of a row, and two of the eighth row after it. Only the multiplication of tiles differs:
-// it uses multiplications and additions of float32, or, where TF32 is allowed, tensor cores, which take eight of the
-// inner number at a time. Their order does not matter, so weights need not move to other lanes. Own rows stay in shared
-// memory, rounds are shorter, and exp is our own.
+// float32 attention works like that of 16-bit floats, with the same numbers in the same lanes: of each 16 by 8 tile, a
+// lane has two adjacent elements of a row, and two of the row eight further down. Only the multiplication of tiles
+// differs: it uses float32 multiplications and additions, or, if TF32 is allowed, tensor cores, which take eight of the
+// inner index at a time. Their order does not matter, so weights need not move to other lanes. The block's own rows
+// stay in shared memory, rounds are shorter, and exp is our own function.
 
 // isFloat reports whether elements are float32.
 func (f *flash) isFloat() bool { return f.dtype == ir.Float32 }
 
-// dots is own·otherᵀ for tiles of eight other rows, of a size; addresses are those of the block's own rows and of a
-// stage's.
+// dots computes own·otherᵀ for tiles of eight other rows each. The addresses are those of the block's own rows and of a
+// stage's rows.
 func (f *flash) dots(own, other ptx.Operand, ownPitch, otherPitch, size, tiles int) [][]ptx.Operand {
 	g, k := f.gen, f.gen.k
 	sums := f.zeros(tiles)
@@ -49,7 +49,8 @@ func (f *flash) dots(own, other ptx.Operand, ownPitch, otherPitch, size, tiles i
 	return sums
 }
 
-// along goes along rows of a size, so many bytes at a time: a loop, because the assembler takes long over long texts.
+// along writes a loop along rows of a length, a number of bytes at a time: unrolled, the text would take the assembler
+// long.
 func (f *flash) along(size, bytes int, own, other ptx.Operand, body func(own, other ptx.Operand)) {
 	k := f.gen.k
 	f.gen.loop(ptx.Int32(0), ptx.Int32(int64(padded(size)*4)), bytes, func(at ptx.Operand) {
@@ -57,14 +58,14 @@ func (f *flash) along(size, bytes int, own, other ptx.Operand, body func(own, ot
 	})
 }
 
-// weightedFloat adds weights times rows that begin at an address.
+// weightedFloat adds weights times the rows that begin at an address.
 func (f *flash) weightedFloat(out, weights [][]ptx.Operand, from ptx.Operand, pitch int) {
 	g, k := f.gen, f.gen.k
 	if f.options.TF32 {
 		from = k.Op(ptx.B32, "add.s32", from, g.mov(ptx.B32, g.add(g.times(f.column, pitch), g.times(f.group, 4))))
 		for j, w := range weights {
 			a := make([]ptx.Operand, 4)
-			for i, e := range []int{0, 2, 1, 3} { // keys 2c and 2c+1 are the lane's of each four
+			for i, e := range []int{0, 2, 1, 3} { // keys 2c and 2c+1 of each four belong to the lane
 				a[i] = k.Op(ptx.B32, "cvt.rna.tf32.f32", w[e])
 			}
 			for t, d := range out {
@@ -92,12 +93,12 @@ func (f *flash) weightedFloat(out, weights [][]ptx.Operand, from ptx.Operand, pi
 	})
 }
 
-// ofLane is what another lane has.
+// ofLane returns another lane's operand.
 func (f *flash) ofLane(x, lane ptx.Operand) ptx.Operand {
 	return f.gen.k.Op(ptx.F32, "shfl.sync.idx.b32", x, lane, ptx.Int32(31), ptx.Int32(-1))
 }
 
-// words are neighbours in shared memory: two, or four.
+// words loads two or four adjacent words of shared memory.
 func (f *flash) words(n int, from ptx.Operand, offset int) []ptx.Operand {
 	k := f.gen.k
 	r := make([]ptx.Operand, n)
@@ -112,14 +113,14 @@ func (f *flash) words(n int, from ptx.Operand, offset int) []ptx.Operand {
 	return r
 }
 
-// tf32 is a number in shared memory as tensor cores read it.
+// tf32 loads a number from shared memory in the form that tensor cores read.
 func (f *flash) tf32(from ptx.Operand, offset int) ptx.Operand {
 	k := f.gen.k
 	x := k.Op(ptx.F32, "ld.shared.f32", ptx.Raw("["+from.String()+"+"+itoa(offset)+"]"))
 	return k.Op(ptx.B32, "cvt.rna.tf32.f32", x)
 }
 
-// put writes two neighbours.
+// put stores two adjacent elements.
 func (f *flash) put(to ptx.Operand, number, low, high ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	if !f.isFloat() {
@@ -131,7 +132,7 @@ func (f *flash) put(to ptx.Operand, number, low, high ptx.Operand) {
 	k.To(g.element(to, g.mov(ptx.B32, g.add(number, ptx.Int32(1))), 4), "st.global.f32", high)
 }
 
-// power is exp of a score, which is a power of 2 where floats have 16 bits.
+// power is exp of a score, or 2^score for 16-bit floats, whose scores are in units of ln 2.
 func (f *flash) power(x ptx.Operand) ptx.Operand {
 	if f.isFloat() {
 		return f.gen.calc(ptx.F32).exp(x)

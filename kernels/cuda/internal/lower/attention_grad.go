@@ -7,35 +7,35 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// flashGrad is a kernel for gradients of attention that recomputes the scores. Its blocks own some rows: either
-// queries, for which dq is summed over the keys, or keys, for which dk and dv are summed over the queries. Either way
+// flashGrad is an attention gradient kernel that recomputes the scores. Each block owns some rows: either queries, for
+// which it sums dq over the keys, or keys, for which it sums dk and dv over the queries. In both cases it computes
 //
 //	p = exp(scale·own[0]·other[0]ᵀ - logsumexp), ds = scale·p∘(own[1]·other[1]ᵀ - Σ y∘dy)
 //
-// or both transposed, where own are rows of q and dy and other those of k and v, or the other way round. The sums are
+// or the transposes of both. Here own are rows of q and dy and other are rows of k and v, or vice versa. The sums are
 // ds·other[0] and, for keys, p·other[1].
 type flashGrad struct {
 	*flash
-	rows, others int // their numbers
-	step         int // others in a round
+	rows, others int // numbers of own and of other rows
+	step         int // other rows per round
 	own, other   [2]flashTile
 	stage        int
-	stages       ptx.Operand // where they begin
+	stages       ptx.Operand // where the stages begin
 	total        ir.Value    // logsumexp
 	delta        Place       // Σ y∘dy of each query
-	deltas       ptx.Operand // where they are
+	deltas       ptx.Operand // their address
 	outs         [2][][]ptx.Operand
-	rowTotal     [2]ptx.Operand // of the lane's rows, where these are queries
+	rowTotal     [2]ptx.Operand // of the lane's rows, if these are queries
 	rowDelta     [2]ptx.Operand
 }
 
-// flashTile is a tensor of which a tile is in shared memory.
+// flashTile is a tensor with a tile in shared memory.
 type flashTile struct {
 	value               ir.Value
 	size, pitch, offset int
 }
 
-// attentionGrad writes Σ y∘dy, and then the gradients by queries and by keys.
+// attentionGrad writes Σ y∘dy, then the gradient of the queries and those of keys and values.
 func (s *scope) attentionGrad(n *ir.Node) {
 	y, dy := n.Inputs[3], n.Inputs[5]
 	shape := s.p.Type(y).Shape
@@ -57,7 +57,7 @@ func (s *scope) attentionGrad(n *ir.Node) {
 	s.arena.give(delta.Offset, bytes)
 }
 
-// shape chooses the sizes of tiles that fit into shared memory.
+// shape chooses tile sizes that fit into shared memory.
 func (f *flashGrad) shape(dy ir.Value) (shared int) {
 	q, k := flashTile{f.q, f.size, f.pitchK, 0}, flashTile{f.k, f.size, f.pitchK, 0}
 	d, v := flashTile{dy, f.wide, f.pitchV, 0}, flashTile{f.v, f.wide, f.pitchV, 0}
@@ -75,7 +75,7 @@ func (f *flashGrad) shape(dy ir.Value) (shared int) {
 	return f.block()*(f.pitchK+f.pitchV) + 2*f.stage
 }
 
-// multiprocessorShared is the most that a multiprocessor has for its blocks, of compute capability 9.0 and 10.0.
+// multiprocessorShared is the total shared memory of a multiprocessor's blocks, for compute capabilities 9.0 and 10.0.
 const multiprocessorShared = 227 << 10
 
 func (f *flashGrad) write(n *ir.Node, dy ir.Value) {
@@ -83,7 +83,7 @@ func (f *flashGrad) write(n *ir.Node, dy ir.Value) {
 	k.Ampere = true
 	shared := f.shape(dy)
 	f.locate(f.rows, shared)
-	if f.isFloat() { // as many as there is shared memory for: the compiler would save registers for more
+	if f.isFloat() { // as many as shared memory allows: for more the compiler would save registers in vain
 		k.MinBlocks = min(multiprocessorShared/shared, 8)
 	}
 	f.stages = g.mov(ptx.B32, ptx.Int32(int64(shared-2*f.stage)))
@@ -122,7 +122,7 @@ func (f *flashGrad) write(n *ir.Node, dy ir.Value) {
 		k.Line("cp.async.wait_group 0")
 		k.Barrier()
 	})
-	k.Line("cp.async.wait_group 0") // of blocks without a round
+	k.Line("cp.async.wait_group 0") // needed by blocks that have no rounds
 	f.store(n)
 	overWide := 1
 	if f.byKeys {
@@ -131,8 +131,8 @@ func (f *flashGrad) write(n *ir.Node, dy ir.Value) {
 	f.launchFor(f.rows, 2, overWide)
 }
 
-// reach is which others the block's rows may meet: with Causal keys up to the last query, or queries from the first key
-// on.
+// reach returns the range of other rows that the block's rows interact with. If Causal, keys up to the last query, or
+// queries from the first key on.
 func (f *flashGrad) reach() (first, limit ptx.Operand) {
 	first, limit = f.mov(ptx.B32, ptx.Int32(0)), f.mov(ptx.B32, ptx.Int32(int64(f.others)))
 	switch {
@@ -144,7 +144,8 @@ func (f *flashGrad) reach() (first, limit ptx.Operand) {
 	return first, limit
 }
 
-// statistics are the logarithm of a query's sums, as a power of 2 and 0 where it has seen no key, and its Σ y∘dy.
+// statistics loads the logarithm of a query's sum (to base 2 for 16-bit floats; 0 if the query has seen no key), and
+// its Σ y∘dy.
 func (f *flashGrad) statistics(query ptx.Operand) (total, delta ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	query = k.Op(ptx.B32, "min.u32", query, ptx.Int32(int64(f.queries-1)))
@@ -160,7 +161,7 @@ func (f *flashGrad) statistics(query ptx.Operand) (total, delta ptx.Operand) {
 	return total, g.load(ir.Float32, g.element(f.deltas, g.mov(ptx.B32, at), 4))
 }
 
-// product is own·otherᵀ of a stage.
+// product computes own·otherᵀ for a stage.
 func (f *flashGrad) product(i int, stage ptx.Operand) [][]ptx.Operand {
 	const name = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
 	g := f.gen
@@ -186,7 +187,7 @@ func (f *flashGrad) product(i int, stage ptx.Operand) [][]ptx.Operand {
 	return tiles
 }
 
-// round adds what the others of a stage, from number at on, give.
+// round adds the contributions of a stage's other rows, which start at number at.
 func (f *flashGrad) round(n *ir.Node, at, stage ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	p := f.product(0, stage)

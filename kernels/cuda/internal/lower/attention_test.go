@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// attention is causal attention of 12 heads of a size over a number of steps.
+// attention is causal attention with 12 heads of the given size over the given number of steps.
 func attention(t testing.TB, d ir.DType, steps, size int, masked, gradient bool) *ir.Program {
 	p := ir.New("attention")
 	var in []ir.Value
@@ -27,14 +27,14 @@ func attention(t testing.TB, d ir.DType, steps, size int, masked, gradient bool)
 	op := map[bool]ir.Op{false: ir.Attention, true: ir.AttentionGrad}[gradient]
 	out, err := p.Add("layer", op, ir.AttentionAttrs{Scale: 0.125, Causal: true, Masked: masked}, in...)
 	require.NoError(t, err)
-	for _, v := range out[:1+len(out)/3*2] { // y alone, or all gradients
+	for _, v := range out[:1+len(out)/3*2] { // only y, or all gradients
 		p.AddOutput("out", v)
 	}
 	return p
 }
 
-// Attention of floats of 16 and 32 bits is one kernel that needs no memory for scores; other types, heads and devices
-// get a decomposition.
+// Attention of 16-bit and 32-bit floats is one kernel that stores no scores; for other types, heads and devices it is
+// decomposed.
 func TestFlash(t *testing.T) {
 	for _, c := range []struct {
 		d          ir.DType

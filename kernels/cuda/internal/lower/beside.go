@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	maxBeside = 3   // reductions that join another one: their sums are kept in registers
-	lookAhead = 256 // nodes
+	maxBeside = 3   // reductions that may join another one: their sums are kept in registers
+	lookAhead = 256 // in nodes
 )
 
-// reduces returns the Reduce that the kernel of node i computes; nil where it is another op.
+// reduces returns the Reduce that node i's kernel computes; nil if it computes another op.
 func (s *scope) reduces(f *fusion, i int) *ir.Node {
 	n := &s.p.Nodes[i]
 	if f.anchor[i] != nil {
@@ -23,8 +23,8 @@ func (s *scope) reduces(f *fusion, i int) *ir.Node {
 	return n
 }
 
-// findBeside finds reductions after node i, which is one, that read the same shape along the same axes and have all
-// that they read already: they are computed by the same kernel, which reads what they share once.
+// findBeside finds reductions after node i, itself a reduction, that read the same shape along the same axes and whose
+// operands are available already. The same kernel computes them and reads shared operands once.
 func (s *scope) findBeside(f *fusion, i int) {
 	n := s.reduces(f, i)
 	if n == nil || s.committed[s.p.Nodes[i].Outputs[0]] {

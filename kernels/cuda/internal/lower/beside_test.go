@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// batchNorm is batch normalization of images with its gradients.
+// batchNorm is batch normalization of images, with its gradients.
 func batchNorm(t testing.TB, d ir.DType) *ir.Program {
 	p := ir.New("batch normalization")
 	images, channels := ir.Type{DType: d, Shape: ir.Shape{64, 28, 28, 64}}, ir.Type{DType: d, Shape: ir.Shape{64}}
@@ -26,7 +26,7 @@ func batchNorm(t testing.TB, d ir.DType) *ir.Program {
 	return p
 }
 
-// Reductions of one shape along the same axes read it once: the four sums of the gradient of batch normalization.
+// Reductions of the same shape along the same axes share one pass: the four sums of batch normalization's gradient.
 func TestReductionsTogether(t *testing.T) {
 	plan, err := lower.Program(batchNorm(t, ir.Float32), lower.Options{})
 	require.NoError(t, err)

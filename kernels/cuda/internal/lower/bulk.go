@@ -7,18 +7,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A product of matrices may have its operands copied in bulk: one thread names a box of a matrix, and the hardware
-// copies it, computes the addresses in shared memory and fills elements outside with zeros. A dedicated warp does only
-// that, and is ahead of the warp groups by up to the number of stages. Each stage has two mbarriers to synchronize
-// them: one ends its phase when all bytes have arrived, the other when all warps have used them.
+// The operands of a matrix product may be copied in bulk: one thread names a box of a matrix, and the hardware copies
+// it, computes the addresses in shared memory and fills elements outside with zeros. A dedicated warp does only that,
+// and runs ahead of the warp groups by up to the number of stages. Two mbarriers per stage synchronize them: one ends
+// its phase when all bytes have arrived, the other when all warps have used the stage.
 
 const (
 	mbarrierBytes = 8
-	boxElements   = groupLineBytes / 2 // of a line
+	boxElements   = groupLineBytes / 2 // per line
 )
 
-// boxes reports whether the operands of a contraction can be copied in bulk: matrices whose lines, and themselves, lie
-// at multiples of 16 bytes.
+// boxes reports whether the operands of a contraction can be copied in bulk: they are matrices, and their lines and the
+// matrices themselves begin at multiples of 16 bytes.
 func (s *scope) boxes(c contraction) bool {
 	if !s.options.Bulk || c.dense == nil || c.a.fast == c.dense.A.Turned || c.b.fast != c.dense.B.Turned {
 		return false
@@ -32,7 +32,7 @@ func (s *scope) boxes(c contraction) bool {
 	return true
 }
 
-// tiled describes an operand, whose boxes have so many lines.
+// tiled describes an operand for bulk copies.
 func (t *tensor) tiled(m Matrix, p *panel, alongK bool) Tiled {
 	tiled := Tiled{BFloat16: p.dtype == ir.BFloat16, Rank: 2, Lengths: [3]int{p.length, t.c.k}, Strides: [2]int{m.Stride * p.size}, Box: [3]int{boxElements, p.depth}}
 	if alongK {
@@ -44,7 +44,8 @@ func (t *tensor) tiled(m Matrix, p *panel, alongK bool) Tiled {
 	return tiled
 }
 
-// ring is a position in the stages: the offset of a stage, that of its mbarriers, and the parity of their phases.
+// ring is a position in the ring of stages: the stage's offset, the offset of its mbarriers, and the parity of their
+// phases.
 type ring struct{ stage, barrier, parity ptx.Operand }
 
 func (t *tensor) ring() ring {
@@ -52,7 +53,7 @@ func (t *tensor) ring() ring {
 	return ring{zero(), zero(), zero()}
 }
 
-// turn moves a place to the next stage.
+// turn advances a position to the next stage.
 func (t *tensor) turn(r ring) {
 	k := t.k
 	k.To(r.stage, "add.s32", r.stage, ptx.Int32(int64(t.stage)))
@@ -63,7 +64,7 @@ func (t *tensor) turn(r ring) {
 	k.To(r.parity, "xor.b32", r.parity, k.Op(ptx.B32, "selp.b32", ptx.Int32(1), ptx.Int32(0), around))
 }
 
-// await waits for the phase of a parity.
+// await waits for the phase of a parity to end.
 func (g *gen) await(barrier, parity ptx.Operand) {
 	k := g.k
 	again := k.Label()
@@ -73,8 +74,8 @@ func (g *gen) await(barrier, parity ptx.Operand) {
 	k.BranchUnless(over, again)
 }
 
-// writeBulk writes the loop over k where a warp copies in bulk and warp groups multiply. What comes after it is for the
-// latter alone.
+// writeBulk writes the loop over k, in which one warp makes bulk copies and warp groups multiply. Only the latter
+// execute what follows it.
 func (t *tensor) writeBulk(first, limit ptx.Operand, add func(stage ptx.Operand)) {
 	g, k := t.gen, t.k
 	full := g.mov(ptx.B32, g.add(t.base, ptx.Int32(int64(t.stages*t.stage))))
@@ -83,7 +84,7 @@ func (t *tensor) writeBulk(first, limit ptx.Operand, add func(stage ptx.Operand)
 	k.Barrier()
 	consumers := k.Label()
 	k.BranchIf(g.compare("lt", "u32", tid, ptx.Int32(int64(t.block))), consumers)
-	k.BranchIf(g.compare("ne", "s32", tid, ptx.Int32(int64(t.block))), g.exit) // one thread copies
+	k.BranchIf(g.compare("ne", "s32", tid, ptx.Int32(int64(t.block))), g.exit) // a single thread copies
 	t.writeProducer(first, limit, full)
 	k.Branch(g.exit)
 	k.Place(consumers)
@@ -94,7 +95,7 @@ func (t *tensor) writeBulk(first, limit ptx.Operand, add func(stage ptx.Operand)
 		g.await(k.Op(ptx.B32, "add.s32", full, r.barrier), r.parity)
 		multiply(r.stage)
 		add(r.stage)
-		k.Line("wgmma.wait_group.sync.aligned 1") // the round before has used its stage
+		k.Line("wgmma.wait_group.sync.aligned 1") // the previous round has used its stage
 		t.freeStage(k.Op(ptx.B32, "add.s32", full, last), g.compare("ne", "s32", at, first))
 		g.assign(last, r.barrier)
 		t.turn(r)
@@ -103,7 +104,8 @@ func (t *tensor) writeBulk(first, limit ptx.Operand, add func(stage ptx.Operand)
 	k.Barrier()
 }
 
-// users is how many threads say that they have used a stage: one of each warp, or all where they read it themselves.
+// users is the number of threads that report the use of a stage: one of each warp, or all if they read the stage
+// themselves.
 func (t *tensor) users() int {
 	if len(t.c.sums) > 0 {
 		return t.block
@@ -111,7 +113,7 @@ func (t *tensor) users() int {
 	return t.block / 32
 }
 
-// freeStage says that a stage was used, where that is so.
+// freeStage reports that a stage has been used, if it has.
 func (t *tensor) freeStage(full, was ptx.Operand) {
 	g, k := t.gen, t.k
 	used := k.Op(ptx.B32, "add.s32", full, ptx.Int32(mbarrierBytes))
@@ -121,7 +123,7 @@ func (t *tensor) freeStage(full, was ptx.Operand) {
 	k.Line("@%v mbarrier.arrive.shared::cta.b64 _, [%v]", was, used)
 }
 
-// makeBarriers has one thread make the mbarriers, and tell copies of them.
+// makeBarriers lets one thread initialize the mbarriers and make them visible to copies.
 func (t *tensor) makeBarriers(tid, full ptx.Operand) {
 	g, k := t.gen, t.k
 	skip := k.Label()
@@ -136,7 +138,7 @@ func (t *tensor) makeBarriers(tid, full ptx.Operand) {
 	k.Place(skip)
 }
 
-// writeProducer writes the loop of the thread that copies.
+// writeProducer writes the copying thread's loop.
 func (t *tensor) writeProducer(first, limit, full ptx.Operand) {
 	g, k := t.gen, t.k
 	copyA, copyB := t.boxesOf(&t.a, t.c.a, t.c.dense.A, t.firstM), t.boxesOf(&t.b, t.c.b, t.c.dense.B, t.firstN)
@@ -144,7 +146,7 @@ func (t *tensor) writeProducer(first, limit, full ptx.Operand) {
 	g.loop(first, limit, t.depth, func(at ptx.Operand) {
 		here := k.Op(ptx.B32, "add.s32", full, r.barrier)
 		used := k.Op(ptx.B32, "add.s32", here, ptx.Int32(mbarrierBytes))
-		g.await(used, k.Op(ptx.B32, "xor.b32", r.parity, ptx.Int32(1))) // the first round waits for nobody
+		g.await(used, k.Op(ptx.B32, "xor.b32", r.parity, ptx.Int32(1))) // the first round does not wait
 		k.Line("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%v], %d", here, t.stage)
 		copyA(at, r.stage, here)
 		copyB(at, r.stage, here)
@@ -152,7 +154,7 @@ func (t *tensor) writeProducer(first, limit, full ptx.Operand) {
 	})
 }
 
-// boxesOf prepares the copies of a panel, and returns what writes them for a k.
+// boxesOf prepares the copies of a panel, and returns a function that writes them for a given k.
 func (t *tensor) boxesOf(p *panel, s side, m Matrix, first ptx.Operand) func(at, stage, barrier ptx.Operand) {
 	g, k := t.gen, t.k
 	tiled := t.tiled(m, p, s.fast)

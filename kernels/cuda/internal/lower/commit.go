@@ -2,11 +2,11 @@ package lower
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// commitInPlace finds the outputs that replace inputs and that a kernel may write to their places itself, in a failed
-// step not at all, and gives them these places. The others are copied there at the end of the program.
+// commitInPlace finds the outputs that replace inputs and that a kernel may write directly into the inputs' memory (not
+// at all in a failed step), and gives them these places. The others are copied there at the end of the program.
 //
-// The kernel must run after everything that may fail and after the last other kernel that reads the old value, and its
-// threads read the old value only where they write the new one.
+// Such a kernel must run after everything that may fail and after every other kernel that reads the old value, and its
+// threads may read only those elements of the old value that they replace.
 func (s *scope) commitInPlace(f *fusion, to []Place) {
 	safe := -1
 	for i := range s.p.Nodes {
@@ -31,7 +31,8 @@ func (s *scope) commitInPlace(f *fusion, to []Place) {
 	}
 }
 
-// readsInPlace reports whether the kernel of v reads no element of old but that in the place of the one it computes.
+// readsInPlace reports whether the kernel of v, for each element it computes, reads only the element of old at the same
+// position.
 func (s *scope) readsInPlace(f *fusion, v, old ir.Value) bool {
 	type read struct {
 		v         ir.Value

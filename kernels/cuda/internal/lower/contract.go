@@ -8,37 +8,37 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n] and says how to find its elements. The part of
-// the address that depends on the outer number (m or n, with the batch) is computed once, the part that depends on k in
-// each step, and both are combined for each element.
+// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n], with the functions that locate its elements.
+// The part of the address that depends on the outer index (m or n, and the batch) is computed once, the part that
+// depends on k in each step, and both are combined for each element.
 type side struct {
 	value ir.Value
 	outer func(b, m ptx.Operand) []ptx.Operand
 	inner func(k ptx.Operand) []ptx.Operand
-	// join returns the element's number and whether there is one; without an answer there always is.
+	// join returns the element's number and whether the element exists; if valid is zero, it always does.
 	join func(outer, inner []ptx.Operand) (number, valid ptx.Operand)
-	fast bool // neighbours along k are neighbours in memory
-	// run is how many neighbours along k, where that is fast, or else along the outer number, are neighbours in memory,
-	// from multiples of it on, both in number and in memory. They are there, or are not, together.
+	fast bool // elements adjacent along k are adjacent in memory
+	// run is the length of runs in memory: aligned groups of so many elements along k, if fast, or else along the outer
+	// index, are contiguous and aligned. Either all elements of a run exist, or none.
 	run int
 }
 
-// contraction is a product of matrices, one for each b.
+// contraction is a batch of matrix products.
 type contraction struct {
 	batch, m, n, k int
 	a, b           side
-	// number is that of an element of the result.
+	// number returns the number of an element of the result.
 	number func(b, m, n ptx.Operand) ptx.Operand
-	sums   []sideSum // of operands, which its kernel finds too
-	dense  *Product  // where operands are matrices with lines that lie apart; nil where they are not
+	sums   []sideSum // sums of the operands that the kernel also computes
+	dense  *Product  // the product for a library, if the operands are strided matrices; else nil
 
-	convolution *Convolution // nil where it is none
+	convolution *Convolution // nil if it is not one
 }
 
-// axis is a length and the distance of its elements in memory.
+// axis is a length and the stride of its elements in memory.
 type axis struct{ length, stride int }
 
-// collapse joins neighbouring axes that are one in memory.
+// collapse merges adjacent axes that are contiguous in memory.
 func collapse(axes []axis) []axis {
 	var out []axis
 	for _, a := range axes {
@@ -54,7 +54,7 @@ func collapse(axes []axis) []axis {
 	return out
 }
 
-// distance is the place of element i of a few axes.
+// distance is the offset of element i along several axes.
 func (g *gen) distance(axes []axis, i ptx.Operand) ptx.Operand {
 	shape, strides := make(ir.Shape, len(axes)), make([]int, len(axes))
 	for j, a := range axes {
@@ -81,7 +81,7 @@ func lengthOf(shape ir.Shape, which []int) int {
 	return n
 }
 
-// strided is a side whose elements lie at distances along its axes.
+// strided returns a side whose elements are at fixed strides along its axes.
 func (g *gen) strided(v ir.Value, batch, outer, inner []int) side {
 	shape := g.p.Type(v).Shape
 	b, o, k := axesOf(shape, batch), axesOf(shape, outer), axesOf(shape, inner)
@@ -104,7 +104,7 @@ func (g *gen) strided(v ir.Value, batch, outer, inner []int) side {
 	}
 }
 
-// runOf is the length of runs along axes, of which the last is the fastest, in memory with other axes.
+// runOf is the length of runs along axes, the last of which is the innermost, given the value's other axes.
 func runOf(along []axis, others ...[]axis) int {
 	last := len(along) - 1
 	if last < 0 || along[last].stride != 1 {
@@ -125,7 +125,7 @@ func common(a, b int) int {
 	return a
 }
 
-// dot is the contraction of a Dot.
+// dot is the contraction that computes a Dot.
 func (g *gen) dot(n *ir.Node) contraction {
 	a := n.Attrs.(ir.DotAttrs)
 	x, y := g.p.Type(n.Inputs[0]).Shape, g.p.Type(n.Inputs[1]).Shape
@@ -149,7 +149,7 @@ func (g *gen) dot(n *ir.Node) contraction {
 	return c
 }
 
-// splits is the number of parts of k that blocks of their own add up, where there are too few blocks otherwise.
+// splits is the number of parts of k that separate blocks compute, if there would be too few blocks otherwise.
 func (c contraction) splits(tiles int) int {
 	s := 1
 	for s < 64 && c.k/(2*s) >= 128 && tiles*c.batch*s < 128 {
@@ -158,9 +158,9 @@ func (c contraction) splits(tiles int) int {
 	return s
 }
 
-// contract writes the kernel of a contraction: blocks of 256 threads make square tiles of the result from strips of 16
-// columns and rows in shared memory. Large results have tiles of 64, of which a thread makes 16 elements. Sums of
-// 16-bit floats are float32; each is added up in the order of k, parts of k in their order.
+// contract writes the kernel of a contraction: blocks of 256 threads compute square tiles of the result from strips of
+// 16 columns and rows in shared memory. Large results have tiles of 64, in which each thread computes 16 elements. Sums
+// of 16-bit floats are float32. Each sum is added up in the order of k, and parts of k in their order.
 func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.Node) contraction) {
 	g := s.kernel(n)
 	c := describe(g, n)
@@ -197,7 +197,7 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 
 const depth = 16 // columns of A in shared memory
 
-// tiles writes the loop over k and hands out the results.
+// tiles writes the loop over k and passes on the results.
 func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, to outcome) {
 	k := g.k
 	class := classOf(out.DType)
@@ -259,7 +259,7 @@ func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, 
 	}
 }
 
-// multiplyStrips adds the products of what lies in the strips from two addresses on to a square of sums.
+// multiplyStrips adds the products of the strips, which begin at two addresses, to a square of sums.
 func (g *gen) multiplyStrips(sums []ptx.Operand, each int, readA, readB ptx.Operand, pitch int, class ptx.Class) {
 	k, size := g.k, sizeOf(class)
 	for step := range depth {
@@ -277,7 +277,7 @@ func (g *gen) multiplyStrips(sums []ptx.Operand, each int, readA, readB ptx.Oper
 	}
 }
 
-// where writes what only threads for which p holds do.
+// where writes code that only threads execute for which p is true.
 func (g *gen) where(p ptx.Operand, body func()) {
 	skip := g.k.Label()
 	g.k.BranchUnless(p, skip)
@@ -299,8 +299,8 @@ func multiplyAdd(c ptx.Class) string {
 	return [...]string{ptx.B32: "mad.lo.s32", ptx.B64: "mad.lo.s64", ptx.F32: "fma.rn.f32", ptx.F64: "fma.rn.f64"}[c]
 }
 
-// strip prepares the loads of a strip of an operand into shared memory, [depth][pitch], and returns what does them for
-// a k. Elements outside are 0.
+// strip prepares the loads of an operand's strip into shared memory, [depth][pitch], and returns a function that writes
+// them for a given k. Elements outside are 0.
 func (g *gen) strip(s side, batch, first ptx.Operand, outerLength, tile, pitch int, class ptx.Class, base ptx.Operand) func(tid, at, limit ptx.Operand) {
 	k := g.k
 	d := g.p.Type(s.value).DType
@@ -311,8 +311,8 @@ func (g *gen) strip(s side, batch, first ptx.Operand, outerLength, tile, pitch i
 	type lane struct {
 		outer  []ptx.Operand
 		inside ptx.Operand
-		row    ptx.Operand // in the strip
-		column ptx.Operand // of k
+		row    ptx.Operand // row within the strip
+		column ptx.Operand // index along k
 	}
 	lanes := make([]lane, count)
 	for e := range lanes {
@@ -351,7 +351,7 @@ func (g *gen) strip(s side, batch, first ptx.Operand, outerLength, tile, pitch i
 	}
 }
 
-// loadIf reads an element where it is there, and 0 elsewhere.
+// loadIf loads an element if it exists; else it gives 0.
 func (g *gen) loadIf(d ir.DType, valid, memory, number ptx.Operand) ptx.Operand {
 	r := g.mov(accumulator(d), g.constantOf(accumulator(d)))
 	skip := g.k.Label()

@@ -7,16 +7,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// outcome is what is done with the sums that a kernel of a contraction makes, over all of k or parts of it.
+// outcome says what a contraction's kernel does with its sums over k, or over parts of k.
 type outcome struct {
-	// element returns the number as memory has it, where it is a result.
+	// element returns the result as stored in memory, or zero if it is only a part.
 	element func(b, m, n, part, sum ptx.Operand) ptx.Operand
 	side    func(q sideSum, part, number, sum ptx.Operand)
-	last    func(t *tensor, sums []*summing) // after all blocks have come here; nil: nothing
+	last    func(t *tensor, sums []*summing) // called after all blocks are done; nil: nothing to do
 }
 
-// addUp writes what makes the results of a contraction: at once, or parts of k into the arena and then a kernel that
-// adds them up.
+// addUp writes the code for a contraction's results: directly, or, if k is divided into parts, into the arena, with
+// another kernel that adds up the parts.
 func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node, root ir.Value, write func(to outcome)) {
 	all, of := s.resultings(c, out, n, root)
 	if parts == 1 {
@@ -53,7 +53,8 @@ func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node,
 	}
 }
 
-// addUpLast is addUp where the last of the blocks that make parts of a tile adds them up: a launch less.
+// addUpLast is like addUp, but for each tile, the last of the blocks that compute its parts adds them up, which saves a
+// launch.
 func (s *scope) addUpLast(g *gen, c contraction, parts int, out ir.Type, n *ir.Node, root ir.Value, write func(to outcome)) {
 	all, of := s.resultings(c, out, n, root)
 	g.writes(all)
@@ -82,7 +83,7 @@ func (s *scope) addUpLast(g *gen, c contraction, parts int, out ir.Type, n *ir.N
 	}
 }
 
-// resultings are the results of a contraction's kernels, and which of them is a sum.
+// resultings returns the results of a contraction's kernels, and a function that finds the one for a sum of an operand.
 func (s *scope) resultings(c contraction, out ir.Type, n *ir.Node, root ir.Value) (all []*resulting, of func(q sideSum) *resulting) {
 	all = []*resulting{{n: n, root: root, typ: out}}
 	for _, q := range c.sums {
@@ -91,7 +92,7 @@ func (s *scope) resultings(c contraction, out ir.Type, n *ir.Node, root ir.Value
 	return all, func(q sideSum) *resulting { return all[1+slices.Index(c.sums, q)] }
 }
 
-// keeping puts parts of sums into the arena.
+// keeping stores partial sums in the arena.
 func keeping(g *gen, c contraction, all []*resulting, of func(q sideSum) *resulting) outcome {
 	return outcome{
 		element: func(b, m, n, part, sum ptx.Operand) ptx.Operand {
@@ -102,22 +103,22 @@ func keeping(g *gen, c contraction, all []*resulting, of func(q sideSum) *result
 	}
 }
 
-// resulting is a result of the kernels of a contraction.
+// resulting is one result of a contraction's kernels.
 type resulting struct {
 	n       *ir.Node
 	root    ir.Value
 	typ     ir.Type
 	to      ptx.Operand
-	sums    ir.Type // of parts
+	sums    ir.Type // the type of the partial sums
 	partial Place
-	from    ptx.Operand // where it is
+	from    ptx.Operand // the address of partial
 }
 
-// writes tells what a kernel writes. It ends at once in a failed step where that replaces inputs.
+// writes declares what a kernel writes. If that replaces inputs, the kernel ends at once in a failed step.
 func (g *gen) writes(all []*resulting) {
 	for _, r := range slices.Backward(all) {
 		if g.rooted && g.committed[r.root] {
-			g.root = r.root // the kernel stops already
+			g.root = r.root // the check has been written already
 		} else {
 			g.commit(r.root)
 		}
@@ -133,7 +134,7 @@ func (r *resulting) finish(g *gen, number, sum ptx.Operand) ptx.Operand {
 	return g.memo[read{r.root, x}]
 }
 
-// parts takes the memory of parts.
+// parts allocates memory for the parts.
 func (r *resulting) parts(s *scope, parts int) {
 	r.sums = ir.Type{DType: r.typ.DType, Shape: append(ir.Shape{parts}, r.typ.Shape...)}
 	if r.typ.DType.IsHalf() {

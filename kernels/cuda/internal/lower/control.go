@@ -5,14 +5,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// shifted is a place further on.
+// shifted returns a place that moves with more loops.
 func shifted(p Place, strides ...Stride) Place {
 	p.Strides = append(append([]Stride{}, p.Strides...), strides...)
 	return p
 }
 
-// scan launches the kernels of the body once for each step. Carried values have memory of their own, which is written
-// at the end of each step, after all of it was read.
+// scan launches the body's kernels once for each step. Carried values have separate memory, which is written at the end
+// of each step, after all of it has been read.
 func (s *scope) scan(n *ir.Node) {
 	a := n.Attrs.(ir.ScanAttrs)
 	loop := s.plan.Loops
@@ -56,7 +56,8 @@ func (s *scope) scan(n *ir.Node) {
 	*s.steps = append(*s.steps, Step{Kind: Loop, Scope: n.Scope, Op: n.Op, Loop: loop, Length: a.Length, Reverse: a.Reverse, Body: steps})
 }
 
-// carry moves results to the places of the states. One that is the state of another is kept aside first.
+// carry moves results to the places of the states. A result that is itself another state's old value is copied aside
+// first.
 func (s *scope) carry(n *ir.Node, results, states []Place) {
 	kept := make([]Place, len(results))
 	var aside, last []copying
@@ -85,7 +86,7 @@ func (s *scope) carry(n *ir.Node, results, states []Place) {
 	}
 }
 
-// giveOutputs releases what a body took of the arena for its results.
+// giveOutputs frees the arena memory of a body's results.
 func (s *scope) giveOutputs() {
 	for _, out := range s.p.Outputs {
 		if v := out.Value; s.taken[v] {
@@ -95,7 +96,7 @@ func (s *scope) giveOutputs() {
 	}
 }
 
-// while asks the host after each round whether to go on.
+// while asks the host after each round whether to continue.
 func (s *scope) while(n *ir.Node) {
 	a := n.Attrs.(ir.WhileAttrs)
 	s.conditional++
@@ -126,7 +127,7 @@ func (s *scope) while(n *ir.Node) {
 	*s.steps = append(*s.steps, Step{Kind: While, Scope: n.Scope, Op: n.Op, Head: head, Body: steps, Predicate: on})
 }
 
-// cond launches both branches, each under a guard.
+// cond launches both branches, each with a guard.
 func (s *scope) cond(n *ir.Node) {
 	a := n.Attrs.(ir.CondAttrs)
 	s.conditional++
@@ -149,8 +150,8 @@ func (s *scope) cond(n *ir.Node) {
 	}
 }
 
-// gate writes whether a branch is taken: the predicate (or its opposite), and the guard around it. It runs whatever the
-// guard says.
+// gate writes the guard of a branch: whether the predicate (or its negation) holds, and so does the enclosing guard. It
+// runs even if the enclosing guard is false.
 func (s *scope) gate(n *ir.Node, predicate, to Place, opposite bool) {
 	unguarded := *s
 	unguarded.guard = Place{}
@@ -167,7 +168,7 @@ func (s *scope) gate(n *ir.Node, predicate, to Place, opposite bool) {
 	g.launch([3]int{1, 1, 1}, 32)
 }
 
-// collective hands operands and results to the communicator. With one replica the results are copies of the operands.
+// collective passes operands and results to the communicator. With one replica the results are copies of the operands.
 func (s *scope) collective(n *ir.Node) {
 	a, _ := n.Attrs.(ir.CollectiveAttrs)
 	if a.Replicas <= 1 {

@@ -5,13 +5,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// window has the lengths of a convolution. Convolutions are contractions that read their elements in place; nothing is
-// copied.
+// window holds the lengths of a convolution. Convolutions are contractions that read their elements in place, without
+// copies.
 type window struct {
 	ir.ConvAttrs
-	x, y, kernel ir.Shape // (batch, axes..., channels), likewise, (axes..., channels of a group, channels)
+	x, y, kernel ir.Shape // (batch, axes..., channels) for x and y, (axes..., channels of a group, channels) for kernel
 	spatial      int
-	in, out      int // channels of a group
+	in, out      int // channels per group
 }
 
 func newWindow(a ir.ConvAttrs, x, kernel, y ir.Shape) window {
@@ -30,8 +30,8 @@ func (w window) dilation(i int) int {
 
 func (w window) taps() ir.Shape { return w.kernel[:w.spatial] }
 
-// joinWindow adds the coordinates of the outer and the inner number, in that order batch or channel, then axes, and
-// checks them against lengths.
+// joinWindow adds the coordinates of the outer and the inner index, each in the order batch or channel, then axes, and
+// checks that they are within lengths.
 func (g *gen) joinWindow(lengths, strides []int, outer, inner []ptx.Operand) (number, valid ptx.Operand) {
 	number = g.add(outer[0], inner[0])
 	for i, length := range lengths {
@@ -47,8 +47,8 @@ func (g *gen) joinWindow(lengths, strides []int, outer, inner []ptx.Operand) (nu
 	return number, valid
 }
 
-// conv is the contraction of a convolution: rows are places of the result, columns its channels, k runs over taps and
-// input channels.
+// conv is the contraction that computes a convolution: rows are positions of the result, columns its channels, and k
+// runs over kernel positions and input channels.
 func (g *gen) conv(n *ir.Node) contraction {
 	w := newWindow(n.Attrs.(ir.ConvAttrs), g.p.Type(n.Inputs[0]).Shape, g.p.Type(n.Inputs[1]).Shape, g.p.Type(n.Outputs[0]).Shape)
 	strides := w.x.Strides()
@@ -86,7 +86,7 @@ func (g *gen) conv(n *ir.Node) contraction {
 	return c
 }
 
-// pointwise reports whether each place of the result is made of one place alone: a product of matrices.
+// pointwise reports whether each position of the result depends on one position of the input: a matrix product.
 func (w window) pointwise() bool {
 	for i := range w.spatial {
 		if w.kernel[i] != 1 || w.PadLow[i] != 0 || w.PadHigh[i] != 0 || w.Strides[i] != 1 {
@@ -96,7 +96,7 @@ func (w window) pointwise() bool {
 	return w.Groups == 1
 }
 
-// channelSide is an operand whose rows, k, are whole channels of which a group has some.
+// channelSide is an operand indexed by k, which runs over some axes, and by the channels of a group.
 func (g *gen) channelSide(v ir.Value, channels, group int) side {
 	return side{
 		value: v,
@@ -115,7 +115,8 @@ func (g *gen) channelNumber(channels, group int) func(b, m, n ptx.Operand) ptx.O
 	}
 }
 
-// convInputGrad: rows are places of the input, columns its channels, k runs over taps and output channels.
+// convInputGrad: rows are positions of the input, columns its channels, and k runs over kernel positions and output
+// channels.
 func (g *gen) convInputGrad(n *ir.Node) contraction {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	w := newWindow(a.Conv, a.Shape, g.p.Type(n.Inputs[1]).Shape, g.p.Type(n.Inputs[0]).Shape)
@@ -186,7 +187,8 @@ func (g *gen) convInputGrad(n *ir.Node) contraction {
 	return c
 }
 
-// convKernelGrad: rows are taps and input channels, columns output channels, k runs over places of the result.
+// convKernelGrad: rows are kernel positions and input channels, columns output channels, and k runs over positions of
+// the result.
 func (g *gen) convKernelGrad(n *ir.Node) contraction {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	w := newWindow(a.Conv, g.p.Type(n.Inputs[0]).Shape, a.Shape, g.p.Type(n.Inputs[1]).Shape)

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// suffix is the type of instructions on integers of an element type.
+// suffix is the type suffix of instructions for an integer element type.
 func suffix(d ir.DType) string {
 	switch {
 	case d.Size() == 8 && d.IsSigned():
@@ -18,7 +18,7 @@ func suffix(d ir.DType) string {
 	return "u32"
 }
 
-// floatSuffix is the type of instructions on floats.
+// floatSuffix is the type suffix of instructions for floats.
 func floatSuffix(c ptx.Class) string {
 	if c == ptx.F64 {
 		return "f64"
@@ -26,7 +26,7 @@ func floatSuffix(c ptx.Class) string {
 	return "f32"
 }
 
-// wrap brings a register of 32 bits back into the range of a shorter type.
+// wrap wraps the integer in a 32-bit register to the range of a shorter type.
 func (g *gen) wrap(d ir.DType, x ptx.Operand) ptx.Operand {
 	switch d {
 	case ir.Int8:
@@ -75,7 +75,7 @@ func (g *gen) unary(op ir.Op, d ir.DType, x ptx.Operand) ptx.Operand {
 	return x
 }
 
-// binary computes an op of two operands of one type.
+// binary computes an op of two operands of the same type.
 func (g *gen) binary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	switch {
 	case d == ir.Bool:
@@ -104,7 +104,7 @@ func (g *gen) binary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	case ir.BitAnd, ir.BitOr, ir.BitXor:
 		return k.Op(c, map[ir.Op]string{ir.BitAnd: "and.", ir.BitOr: "or.", ir.BitXor: "xor."}[op]+bits, x, y)
 	case ir.ShiftLeft, ir.ShiftRight:
-		// A negative amount is a very large one; amounts are of 32 bits.
+		// The amount is compared as an unsigned 32-bit number: a negative one is very large.
 		far := g.compare("ge", "u"+s[1:], y, g.integer(c, int64(width)))
 		amount := y
 		if c == ptx.B64 {
@@ -124,10 +124,10 @@ func (g *gen) binary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	return x
 }
 
-// extreme is the greater ("gt") or the smaller ("lt") one of two integers. It is a comparison and a choice: the
-// driver's compiler makes one instruction of three operands of two max.s32, for devices of compute capability 9.0 and
-// 10.0, and forgets there that one of them is negated (CUDA 12.9 and 13.0: the greatest of 1, -8 and -3 was 8; 13.5
-// does not). Of a comparison and a choice it makes that only where nothing is negated.
+// extreme is the greater ("gt") or the smaller ("lt") of two integers, computed by a comparison and a selection. For
+// devices of compute capability 9.0 and 10.0, the driver's compiler merges two max.s32 into one instruction with three
+// operands, and then forgets that one of them is negated (CUDA 12.9 and 13.0: the maximum of 1, -8 and -3 was 8; fixed
+// in 13.5). It merges comparisons with selections only if nothing is negated.
 func (g *gen) extreme(relation string, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	x = g.register(d, x)
 	return g.pick(g.compare(relation, suffix(d), x, y), x, y)
@@ -140,7 +140,7 @@ func (g *gen) integer(c ptx.Class, n int64) ptx.Operand {
 	return ptx.Int32(n)
 }
 
-// quotient divides integers: by zero gives 0, and the least integer by -1 itself.
+// quotient divides integers. Dividing by zero gives 0, and the least integer divided by -1 is itself.
 func (g *gen) quotient(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	k, c, s := g.k, classOf(d), suffix(d)
 	zero, one := g.integer(c, 0), g.integer(c, 1)
@@ -161,7 +161,7 @@ func (g *gen) quotient(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	return g.pick(bad, whenBad, k.Op(c, name+s, x, safe))
 }
 
-// integerPower multiplies the squares that the bits of the exponent name.
+// integerPower multiplies the squares selected by the exponent's bits.
 func (g *gen) integerPower(d ir.DType, x, y ptx.Operand) ptx.Operand {
 	k, c, s := g.k, classOf(d), suffix(d)
 	bits := "b" + s[1:]
@@ -169,7 +169,7 @@ func (g *gen) integerPower(d ir.DType, x, y ptx.Operand) ptx.Operand {
 	result, base, left := g.mov(c, one), g.mov(c, x), g.mov(c, y)
 	again, end := k.Label(), k.Label()
 	k.Place(again)
-	k.BranchIf(g.compare("le", s, left, zero), end) // unsigned: until none is left; negative exponents are looked at below
+	k.BranchIf(g.compare("le", s, left, zero), end) // unsigned: until no bits are left; negative exponents are handled below
 	odd := g.compare("ne", s, k.Op(c, "and."+bits, left, one), zero)
 	k.Line("@%v mul.lo.%s %v, %v, %v", odd, s, result, result, base)
 	k.To(base, "mul.lo."+s, base, base)
@@ -186,7 +186,7 @@ func (g *gen) integerPower(d ir.DType, x, y ptx.Operand) ptx.Operand {
 	return g.pick(g.compare("lt", s, y, zero), fraction, g.wrap(d, result))
 }
 
-// relation is the comparison of an element type.
+// relation compares two elements of a type.
 func (g *gen) relation(direction ir.Direction, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	switch {
 	case d == ir.Bool:
@@ -203,7 +203,7 @@ func (g *gen) relation(direction ir.Direction, d ir.DType, x, y ptx.Operand) ptx
 	return g.compare(string(direction), suffix(d), x, y)
 }
 
-// convert changes the element type of a register's number.
+// convert converts a number in a register to another element type.
 func (g *gen) convert(from, to ir.DType, x ptx.Operand) ptx.Operand {
 	switch {
 	case from == to:
@@ -251,8 +251,8 @@ func (g *gen) floatToFloat(from, to ir.DType, x ptx.Operand) ptx.Operand {
 	return g.widen(to, g.narrow(to, x))
 }
 
-// toOdd rounds a float64 to a float32 so that rounding that again to 16 bits is as if it had been rounded once: towards
-// zero, with the last bit set where something was lost.
+// toOdd rounds a float64 to a float32 such that rounding that to 16 bits gives the same result as rounding once:
+// towards zero, setting the last bit if the result is inexact.
 func (g *gen) toOdd(x ptx.Operand) ptx.Operand {
 	k := g.k
 	y := k.Op(ptx.F32, "cvt.rz.f32.f64", g.mov(ptx.F64, x))
@@ -293,7 +293,7 @@ func (g *gen) integerToFloat(from, to ir.DType, x ptx.Operand) ptx.Operand {
 	case from.Size() < 8:
 		return g.floatToFloat(ir.Float64, to, k.Op(ptx.F64, "cvt.rn.f64."+s, x))
 	}
-	// Of 64 bits the upper ones are enough, if the last of them says whether any below is set.
+	// The upper half of a 64-bit integer is enough if its last bit also says whether any lower bit is set.
 	y := x
 	negative := ptx.Operand{}
 	if from.IsSigned() {

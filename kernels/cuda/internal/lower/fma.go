@@ -8,30 +8,30 @@ import (
 )
 
 // Products of float32 without tensor cores work like those with tensor cores, on stages of shared memory that are
-// filled while another one is read, but with multiplications and additions of single numbers. A warp computes 32 rows
-// of a tile, and each thread a few numbers in every eighth row and fourth column, or four neighbours, so that it can
-// read them at once. Small tiles have few sums, so several warps share each: they take some k of each stage, and their
-// sums are added up in the order of k at the end.
+// filled while another one is read, but with scalar multiplications and additions. A warp computes 32 rows of a tile; a
+// thread computes the elements in every eighth row and fourth column, or in groups of four adjacent ones, so that it
+// can load these at once. Small tiles have few sums, so several warps share each: each warp takes some k of each stage,
+// and at the end the warps' sums are added up in the order of k.
 
-// plain is how elements lie for single multiplications.
+// plain is the layout for scalar multiplications.
 var plain = &unit{size: 4, step: 1}
 
-// Cut says how a product of float32 is computed without tensor cores: the rows and columns of a tile, such as "64x32",
-// and the number of parts of k that separate blocks add up. Any other name stands for the kernels of devices without
-// asynchronous copies, which all devices use for products of few numbers.
+// Cut says how a float32 product is divided without tensor cores: the rows and columns of a tile, such as "64x32", and
+// the number of parts of k that separate blocks compute. Any other name selects the kernels for devices without
+// asynchronous copies, which all devices use for small products.
 type Cut struct {
 	Tile  string
 	Parts int
 }
 
-// plainWay is a tile, and the part of a device's multiplications that it does, as estimated from what a thread reads
-// for each.
+// plainWay is a tile, and the estimated fraction of the device's peak that it reaches, given how much a thread loads
+// for each multiplication.
 type plainWay struct {
 	way
 	efficiency float64
 }
 
-// plainWays are the tiles, small ones first.
+// plainWays are the tiles, from small to large.
 var plainWays = []plainWay{
 	{way{32, 32, 32, 32, 4, false, false, 8, 32}, 0.45},
 	{way{64, 32, 32, 32, 4, false, false, 4, 32}, 0.6},
@@ -40,27 +40,28 @@ var plainWays = []plainWay{
 	{way{128, 128, 64, 32, 3, false, false, 1, 16}, 0.75},
 }
 
-// isPlain reports whether a contraction is made so. Of a few k there is nothing to copy ahead: on an H100 a convolution
-// with 9 of them took 12.4 µs in place of 10.4, a product with 16 of them 15.8 in place of 8.4.
+// isPlain reports whether a contraction is computed this way. With few k there is nothing to copy ahead: on an H100 a
+// convolution with 9 of them took 12.4 µs instead of 10.4, a product with 16 of them 15.8 instead of 8.4.
 func (s *scope) isPlain(c contraction, out ir.Type) bool {
 	float := func(t ir.Type) bool { return t.DType == ir.Float32 }
 	return s.options.Capability >= 80 && c.k >= 32 && float(out) && float(s.p.Type(c.a.value)) && float(s.p.Type(c.b.value)) &&
 		((c.m > 16 || c.n > 16) && c.m*c.n*c.batch*c.k >= 1<<15 || c.k >= 256)
 }
 
-// lastBytes is how much the last block of a tile may read to add up its parts. For more there is another kernel, of
-// many blocks.
+// lastBytes is how much the last block of a tile may read to add up its parts. If it is more, another kernel with many
+// blocks does that.
 const lastBytes = 128 << 10
 
-// pickPlain picks a tile, and the parts of k, for the least time by a model of a device of 128 multiprocessors: blocks
-// that run at once share what a multiprocessor does, and parts are written, read and added up by another launch.
+// pickPlain picks the tile and the parts of k with the least estimated time. The model is a device of 128
+// multiprocessors: concurrent blocks share a multiprocessor's throughput, and parts are written, read and added up, by
+// the last block or by another launch.
 func (s *scope) pickPlain(c contraction) (way, int) {
 	const (
-		rate    = 128  // multiplications of a multiprocessor in a clock
-		start   = 3000 // clocks until a kernel multiplies
-		last    = 2000 // until the last block of a tile has read the others' parts
-		another = 3500 // of another kernel
-		memory  = 1700 // bytes that all read and write in a clock
+		rate    = 128  // multiplications per clock of a multiprocessor
+		start   = 3000 // clocks before a kernel's first multiplication
+		last    = 2000 // clocks for the last block of a tile to read the others' parts
+		another = 3500 // clocks of an additional kernel
+		memory  = 1700 // bytes per clock, read and written by the whole device
 	)
 	best, parts, least := plainWays[0].way, 1, 0.0
 	for i, p := range plainWays {
@@ -75,7 +76,7 @@ func (s *scope) pickPlain(c contraction) (way, int) {
 			length := partLength(c.k, n, p.depth)
 			n = (c.k + length - 1) / length
 			clocks := start + float64((blocks*n+fullDevice-1)/fullDevice*length*p.m*p.n)/(rate*p.efficiency)
-			if n > 1 && s.statistics != nil { // which another kernel finds then
+			if n > 1 && s.statistics != nil { // another kernel computes them then
 				clocks += another
 			}
 			switch {
@@ -92,18 +93,19 @@ func (s *scope) pickPlain(c contraction) (way, int) {
 	return best, parts
 }
 
-// allows reports whether a contraction can have a tile: threads that copy single numbers to a large one would have to
-// keep too many places.
+// allows reports whether a contraction can use a tile. Without 16-byte copies, threads that fill a large tile would
+// have to keep too many addresses.
 func (s *scope) allows(p plainWay, c contraction) bool {
 	return p.slices > 1 || s.byChunks(c.a) && s.byChunks(c.b)
 }
 
-// partLength is how many k a part has: whole stages.
+// partLength is the length of a part of k, in whole stages.
 func partLength(k, parts, depth int) int {
 	return ((k+parts-1)/parts + depth - 1) / depth * depth
 }
 
-// multiplyPlain writes the kernels of a contraction for single multiplications; false: another kernel is wanted.
+// multiplyPlain writes the kernels of a contraction with scalar multiplications; false means that another kind of
+// kernel was chosen.
 func (s *scope) multiplyPlain(g *gen, c contraction, out ir.Type, n *ir.Node, root ir.Value) bool {
 	w, parts := s.pickPlain(c)
 	if s.options.Cut != nil {
@@ -134,7 +136,7 @@ func (s *scope) multiplyPlain(g *gen, c contraction, out ir.Type, n *ir.Node, ro
 	return true
 }
 
-// plainPlace is where a thread's sums lie: its warp's part of the tile and of k, and its own first row and column.
+// plainPlace computes where a thread's sums are: its warp's part of k, and its own first row and column in the tile.
 func (t *tensor) plainPlace() (slice, row, column ptx.Operand) {
 	g := t.gen
 	warps := t.warpsM * (t.n / t.warpN)
@@ -151,7 +153,7 @@ func (t *tensor) plainPlace() (slice, row, column ptx.Operand) {
 	return slice, row, column
 }
 
-// further is how far from a thread's first row or column another one lies, where so many threads share them.
+// further is the distance from a thread's first row or column to its i-th, if the given number of threads share them.
 func further(s side, i, threads int) int {
 	if s.fast {
 		return i * threads
@@ -159,7 +161,7 @@ func further(s side, i, threads int) int {
 	return i/4*4*threads + i%4
 }
 
-// plainProducts is products by single multiplications.
+// plainProducts is products with scalar multiplications.
 func (t *tensor) plainProducts() func(stage ptx.Operand) {
 	g, k := t.gen, t.k
 	slice, row, column := t.plainPlace()
@@ -184,7 +186,7 @@ func (t *tensor) plainProducts() func(stage ptx.Operand) {
 						}
 						continue
 					}
-					e := i * 4 / count // some for each k
+					e := i * 4 / count // distribute the loads over k
 					all[e] = append(all[e], four(further(s, i%(count/4)*4, threads)*perOuter+(4*step+e)*perK)...)
 				}
 				return all
@@ -208,8 +210,8 @@ func (t *tensor) plainProducts() func(stage ptx.Operand) {
 	}
 }
 
-// plainPitch is the distance of rows of the tile in shared memory, in numbers, so that threads of a warp write to
-// different banks, as far as they can.
+// plainPitch is the distance of the tile's rows in shared memory, in elements, chosen so that a warp's threads write to
+// different banks as far as possible.
 func (t *tensor) plainPitch() int {
 	switch {
 	case !t.c.b.fast && t.c.a.fast:
@@ -222,8 +224,7 @@ func (t *tensor) plainPitch() int {
 	return t.n + 1
 }
 
-// plainResults hands out the sums, which go through shared memory, so that neighbouring threads have neighbours in a
-// row.
+// plainResults passes on the sums, through shared memory, so that adjacent threads have adjacent elements of a row.
 func (t *tensor) plainResults(result func(b, m, n, part, sum ptx.Operand) ptx.Operand, st *statistics) {
 	g, k := t.gen, t.k
 	pitch := t.plainPitch()
@@ -257,8 +258,8 @@ func (t *tensor) plainResults(result func(b, m, n, part, sum ptx.Operand) ptx.Op
 	each(tid, t.block, write, func(_, _ ptx.Operand) {})
 }
 
-// each goes through elements of the tile that are in the result, from a number on in steps: their row and column in the
-// tile, and in the result.
+// each goes through the elements of the tile that are in the result, from a number on in steps: their row and column in
+// the tile, and in the result.
 func (t *tensor) each(first ptx.Operand, step int, body func(r, c, m, n ptx.Operand)) {
 	g := t.gen
 	g.loop(first, ptx.Int32(int64(t.m*t.n)), step, func(e ptx.Operand) {

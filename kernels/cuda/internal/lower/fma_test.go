@@ -11,10 +11,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// plainTiles are those of products of float32.
+// plainTiles are the tiles of float32 products.
 var plainTiles = []string{"32x32", "64x32", "32x64", "64x64", "128x128"}
 
-// plainPrograms are products and convolutions of float32.
+// plainPrograms are float32 products and convolutions.
 func plainPrograms(t testing.TB) (all []*ir.Program) {
 	one := func(op ir.Op, attrs ir.Attrs, shapes ...ir.Shape) {
 		p := ir.New("single")
@@ -44,7 +44,7 @@ func plainPrograms(t testing.TB) (all []*ir.Program) {
 	return all
 }
 
-// The assembler takes products of float32 for devices with asynchronous copies.
+// The assembler accepts float32 products for devices with asynchronous copies.
 func TestAssemblerOfPlainProducts(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string

@@ -8,19 +8,19 @@ import (
 
 // fusion says which nodes have kernels, and what is computed inside them.
 type fusion struct {
-	kernel []bool         // by node: it has a kernel of its own
-	anchor []*ir.Node     // the node whose kernel computes this one too, from its results
-	checks [][]check      // by node: what to look at before it
-	last   [][]ir.Value   // by node: values that its kernel is the last one to read
+	kernel []bool         // by node: it has its own kernel
+	anchor []*ir.Node     // by node: the one whose kernel computes this one too, from its results
+	checks [][]check      // by node: what to check before it
+	last   [][]ir.Value   // by node: values for which its kernel is the last reader
 	users  []map[int]bool // by value: the nodes that read it
 	read   []int          // by value in memory: the last node whose kernel or checks read it, or -1
 	first  []int          // by node: the first one whose kernel or checks read its results, or the number of nodes
-	weight []int          // by value: nodes that are computed again where it is inlined
-	reach  []int          // by value: places in memory that are read where it is inlined
-	source []int          // by value: the bytes of these places
+	weight []int          // by value: how many nodes are recomputed for each reader if it is inlined
+	reach  []int          // by value: how many places in memory a reader reads if it is inlined
+	source []int          // by value: the size of these places in bytes
 }
 
-// check is a value of which an element can fail the run: an index outside an axis, or, if length is notFinite, a number
+// check is a value whose elements can make the run fail: an index outside an axis, or, if length is notFinite, a number
 // that is not finite.
 type check struct {
 	value        ir.Value
@@ -29,7 +29,7 @@ type check struct {
 
 const notFinite = -1
 
-// maxWeight bounds what one kernel computes for an element.
+// maxWeight limits the number of nodes that one kernel computes for an element.
 const maxWeight = 64
 
 // fuse decides what is inlined.
@@ -80,7 +80,7 @@ func (s *scope) fuse() *fusion {
 	return f
 }
 
-// findChecks lists the operands in which the op of a node may meet an element that is an error.
+// findChecks lists the operands of a node that may contain invalid elements.
 func (s *scope) findChecks(f *fusion, i int) {
 	n := &s.p.Nodes[i]
 	if n.Op == ir.SparseSoftmaxCrossEntropy {
@@ -105,7 +105,7 @@ func (s *scope) findChecks(f *fusion, i int) {
 	}
 }
 
-// free are ops that cost nothing but arithmetic on indices.
+// isView reports whether an op costs nothing but index arithmetic.
 func isView(op ir.Op) bool {
 	switch op {
 	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Reverse, ir.Identity, ir.CheckFinite, ir.Constant, ir.Iota, ir.DynamicSlice:
@@ -114,12 +114,12 @@ func isView(op ir.Op) bool {
 	return false
 }
 
-// isWidening reports a conversion of 16-bit floats to more bits, which costs an instruction.
+// isWidening reports whether a node converts 16-bit floats to wider ones, which takes one instruction.
 func isWidening(p *ir.Program, n *ir.Node) bool {
 	return n.Op == ir.Convert && p.Type(n.Inputs[0]).DType.IsHalf() && p.Type(n.Outputs[0]).DType.IsFloat()
 }
 
-// weigh is how many nodes are computed again where the result of n is.
+// weigh is the number of nodes that are recomputed wherever the result of n is.
 func (s *scope) weigh(f *fusion, n *ir.Node) int {
 	w := 1
 	switch {
@@ -142,15 +142,15 @@ func (s *scope) weigh(f *fusion, n *ir.Node) int {
 	return w
 }
 
-// maxReach is how many places an inlined value may be computed from, and maxOperands how many operands one node joins:
-// a kernel has a parameter for each place, and at most [maxArgs] of them.
+// maxReach limits the places that an inlined value is computed from, and maxOperands the operands that one Concat
+// joins: a kernel has a parameter for each place, and at most [maxArgs] parameters.
 const (
 	maxReach    = 64
 	maxOperands = 256
 	maxArgs     = 512
 )
 
-// reach counts the places in memory that the element of a node is computed from, and their bytes.
+// reach counts the places in memory from which an element of a node is computed, and their bytes.
 func (s *scope) reach(f *fusion, n *ir.Node) (places, bytes int) {
 	places = map[ir.Op]int{ir.Constant: 1, ir.Resample: 2, ir.ReplicaID: 1}[n.Op]
 	for _, v := range n.Inputs {
@@ -163,14 +163,14 @@ func (s *scope) reach(f *fusion, n *ir.Node) (places, bytes int) {
 	return places, bytes
 }
 
-// needsMemory reports whether a value that could be inlined is better computed once.
+// needsMemory reports whether a value that could be inlined should be computed once and stored.
 func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 	w := f.weight[v]
 	for user := range f.users[v] {
 		u := &s.p.Nodes[user]
 		switch u.Op {
 		case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Attention, ir.AttentionGrad, ir.Scan, ir.While, ir.Cond, ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
-			return true // they are given addresses
+			return true // they read their operands from memory
 		case ir.Concat:
 			if f.reach[v] > max(1, maxOperands/len(u.Inputs)) {
 				return true
@@ -185,7 +185,7 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 			}
 		case ir.Softmax, ir.SoftmaxGrad, ir.LogSoftmax, ir.LogSoftmaxGrad, ir.SparseSoftmaxCrossEntropy, ir.LayerNorm:
 			if shape := s.p.Type(u.Inputs[0]).Shape; w > 0 && shape[len(shape)-1] > 256*keepElements {
-				return true // each element is read several times
+				return true // they read each element several times
 			}
 		case ir.Broadcast, ir.Gather, ir.Resample, ir.Scatter:
 			if w > 4 && s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size() || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {
@@ -201,12 +201,12 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 		}
 	}
 	if w > 0 && s.isRepeated(f, v) && s.endsKernel(f, n) {
-		return true // the kernel that it follows computes it once
+		return true // the kernel whose result it continues computes it once
 	}
 	if isWidening(s.p, n) {
-		return false // what it converts is smaller
+		return false // the value that it converts is smaller
 	}
-	// Several kernels compute it again where they read no more than if it were in memory.
+	// Recomputing it in several kernels pays if they do not read more than if it were in memory.
 	again := 1
 	if bytes := s.p.Type(v).Bytes(); f.source[v] <= bytes+bytes/8 && !s.endsKernel(f, n) {
 		again = 4
@@ -214,7 +214,7 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 	return w > again && s.readers(f, v) > 1
 }
 
-// isRepeated reports whether a value is read by broadcasting it.
+// isRepeated reports whether a value is broadcast.
 func (s *scope) isRepeated(f *fusion, v ir.Value) bool {
 	for user := range f.users[v] {
 		u := &s.p.Nodes[user]
@@ -226,7 +226,7 @@ func (s *scope) isRepeated(f *fusion, v ir.Value) bool {
 	return false
 }
 
-// readers counts the nodes that read a value, or what conversions to more bits make of it.
+// readers counts the nodes that read a value, directly or through widening conversions.
 func (s *scope) readers(f *fusion, v ir.Value) int {
 	count := 0
 	for user := range f.users[v] {
@@ -239,8 +239,8 @@ func (s *scope) readers(f *fusion, v ir.Value) int {
 	return count
 }
 
-// endsKernel reports whether a chain starts with the result of a kernel that nobody else reads, and which could compute
-// the chain too.
+// endsKernel reports whether a chain starts with the result of a kernel that could compute the chain too, and nothing
+// else reads that result.
 func (s *scope) endsKernel(f *fusion, n *ir.Node) bool {
 	for _, v := range n.Inputs {
 		m := s.makers[v]
@@ -254,7 +254,7 @@ func (s *scope) endsKernel(f *fusion, n *ir.Node) bool {
 	return false
 }
 
-// isAnchor reports that the kernel of an op can compute a chain that follows it.
+// isAnchor reports whether the kernel of an op can compute a chain that follows it.
 func isAnchor(op ir.Op) bool {
 	switch op {
 	case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Reduce:
@@ -263,15 +263,15 @@ func isAnchor(op ir.Op) bool {
 	return false
 }
 
-// attach finds the node with a kernel whose result, and nobody else's memory, the chain that ends in node i reads at
-// its own index: then that kernel computes the chain too.
+// attach finds a node with a kernel that can compute the chain ending in node i: the chain reads the node's result at
+// its own index, and nothing else reads it.
 func (s *scope) attach(f *fusion, i int, output []bool) {
 	n := &s.p.Nodes[i]
 	if !n.Op.IsElementwise() || len(f.checks[i]) > 0 {
 		return
 	}
 	size := s.p.Type(n.Outputs[0]).Shape
-	members := map[int]bool{i: true} // nodes of the chain that are computed at its index
+	members := map[int]bool{i: true} // nodes of the chain that are computed at the same index
 	var candidates []*ir.Node
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
@@ -294,7 +294,7 @@ func (s *scope) attach(f *fusion, i int, output []bool) {
 		}
 	}
 	walk(n)
-	// inside reports whether nobody but the chain reads a value, nor what the chain makes of it on the way.
+	// inside reports whether only the chain reads a value, and the chain's intermediate results computed from it.
 	var inside func(v ir.Value) bool
 	inside = func(v ir.Value) bool {
 		if output[v] {
@@ -353,7 +353,7 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 				walk(v)
 			}
 			for _, v := range n.Outputs {
-				last[v] = max(last[v], i) // one that nobody reads
+				last[v] = max(last[v], i) // a result that nothing reads
 			}
 		}
 		for _, c := range f.checks[i] {
@@ -367,7 +367,7 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 	}
 	for v, i := range last {
 		if i >= 0 && !outputs[ir.Value(v)] {
-			// A node without a kernel may have the last check; memory goes back at the next kernel.
+			// The last check may belong to a node without a kernel; memory is freed at the next kernel.
 			for i < len(f.kernel)-1 && !f.kernel[i] {
 				i++
 			}

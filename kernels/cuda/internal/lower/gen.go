@@ -15,21 +15,21 @@ import (
 type gen struct {
 	*scope
 	k        *ptx.Kernel
-	node     *ir.Node // that the kernel is for
+	node     *ir.Node // the node that the kernel is for
 	args     []Arg
-	maps     []Arg // behind the others
+	maps     []Arg // arguments that are tensor maps; they follow the others
 	pointers map[ir.Value]ptx.Operand
 	memo     map[read]ptx.Operand
-	reduced  map[ir.Value]ptx.Operand    // of the output that the thread works for
-	exact    map[ptx.Operand]ptx.Operand // the 16 bits that a bfloat16 in a register was made of
-	exit     string                      // label of the end
+	reduced  map[ir.Value]ptx.Operand    // reduced values at the thread's output
+	exact    map[ptx.Operand]ptx.Operand // for a bfloat16 in a register, the 16 bits that it was widened from
+	exit     string                      // label of the kernel's end
 	root     ir.Value
-	roots    []ir.Value // of a joint kernel, instead of root
-	rooted   bool       // root is what the kernel writes; else it is the node's results
-	flops    int64      // of products
-	copied   int64      // bytes of a region that the kernel only copies
-	found    bool       // it finds the statistics of its results
-	plain    bool       // it multiplies without tensor cores, though it is for devices that have them
+	roots    []ir.Value // for a joint kernel, instead of root
+	rooted   bool       // the kernel writes root; otherwise it writes the node's results
+	flops    int64      // of its products
+	copied   int64      // bytes that the kernel only copies
+	found    bool       // it computes the statistics of its results
+	plain    bool       // it multiplies without tensor cores, though the device has them
 }
 
 // read is a value at an index.
@@ -45,7 +45,7 @@ func (s *scope) failf(n *ir.Node, format string, args ...any) {
 	panic(lowerError{fmt.Errorf("cuda: %s: %v: %w", n.Scope, n.Op, fmt.Errorf(format, args...))})
 }
 
-// kernel begins a kernel for a node. It ends at once where the guard of a branch says so.
+// kernel begins a kernel for a node. If the guard of its branch is false, the kernel ends at once.
 func (s *scope) kernel(n *ir.Node) *gen {
 	g := &gen{scope: s, k: &ptx.Kernel{}, node: n, pointers: map[ir.Value]ptx.Operand{}, memo: map[read]ptx.Operand{}, exact: map[ptx.Operand]ptx.Operand{}}
 	g.exit = g.k.Label()
@@ -57,10 +57,10 @@ func (s *scope) kernel(n *ir.Node) *gen {
 	return g
 }
 
-// stopOnFailure ends the kernel where the failure flag is set: it is one that replaces inputs.
+// stopOnFailure ends the kernel if the failure flag is set, for kernels that replace inputs.
 func (g *gen) stopOnFailure() { g.stopIf(g.flag()) }
 
-// flag is the address of the failure flag.
+// flag returns the address of the failure flag.
 func (g *gen) flag() ptx.Operand {
 	g.args = append(g.args, Arg{Kind: Flag})
 	return g.k.Pointer()
@@ -78,7 +78,7 @@ func (g *gen) place(p Place) ptx.Operand {
 	return r
 }
 
-// pointer is the address of a value in memory.
+// pointer returns the address of a value in memory.
 func (g *gen) pointer(v ir.Value) ptx.Operand {
 	if p, ok := g.pointers[v]; ok {
 		return p
@@ -88,7 +88,7 @@ func (g *gen) pointer(v ir.Value) ptx.Operand {
 	return p
 }
 
-// launch ends the kernel and appends its launch.
+// launch finishes the kernel and appends its launch.
 func (g *gen) launch(grid [3]int, block int) {
 	g.k.Place(g.exit)
 	if grid[0] > math.MaxInt32 || grid[1] > 65535 || grid[2] > 65535 {
@@ -107,7 +107,7 @@ func (g *gen) launch(grid [3]int, block int) {
 	g.plan.Launches++
 }
 
-// describe names the ops of a kernel, and counts the bytes of the values that it reads and writes.
+// describe returns the names of a kernel's ops, and the size in bytes of the values that it reads and writes.
 func (g *gen) describe() (name string, bytes int64) {
 	if g.copied > 0 {
 		return "copy", 2 * g.copied
@@ -124,7 +124,7 @@ func (g *gen) describe() (name string, bytes int64) {
 		return fmt.Sprintf("%s and %d more", name, len(g.roots)-1), bytes
 	case !g.rooted:
 		for _, v := range g.node.Outputs {
-			if int(v) < len(g.makers) && g.makers[v] == g.node { // else it is a loop's, around this program
+			if int(v) < len(g.makers) && g.makers[v] == g.node { // otherwise it is a step of a loop around this program
 				bytes += int64(g.p.Type(v).Bytes())
 			}
 		}
@@ -136,7 +136,7 @@ func (g *gen) describe() (name string, bytes int64) {
 	return name, bytes + int64(g.p.Type(g.root).Bytes())
 }
 
-// threads begins a kernel with a thread for each of n elements, whose number it returns.
+// threads begins a kernel with one thread per element, and returns the thread's number.
 func (g *gen) threads(n int) (thread ptx.Operand, grid [3]int, block int) {
 	block = 256
 	for block > 32 && block/2 >= n {
@@ -151,8 +151,7 @@ func (g *gen) threads(n int) (thread ptx.Operand, grid [3]int, block int) {
 	return thread, [3]int{(n + block - 1) / block, 1, 1}, block
 }
 
-// HasType reports whether the type can be loaded, stored and converted: the types that load, store, widen and narrow
-// know.
+// HasType reports whether the type can be loaded, stored and converted by load, store, widen and narrow.
 func HasType(d ir.DType) bool {
 	return d.Valid() && (!d.IsHalf() || d == ir.Float16 || d == ir.BFloat16)
 }
@@ -172,12 +171,12 @@ func classOf(d ir.DType) ptx.Class {
 	return ptx.B32
 }
 
-// address writes an address operand.
+// address formats an address operand.
 func address(p ptx.Operand) ptx.Operand { return ptx.Raw("[" + p.String() + "]") }
 
 func special(name string) ptx.Operand { return ptx.Raw(name) }
 
-// element is the address of element number n.
+// element returns the address of element number n.
 func (g *gen) element(base, n ptx.Operand, size int) ptx.Operand {
 	if x, known := n.Int(); known {
 		if x == 0 {
@@ -188,7 +187,7 @@ func (g *gen) element(base, n ptx.Operand, size int) ptx.Operand {
 	return address(g.k.Op(ptx.B64, "mad.wide.u32", n, ptx.Int32(int64(size)), base))
 }
 
-// load reads an element into a register of its class.
+// load loads an element into a register of its class.
 func (g *gen) load(d ir.DType, from ptx.Operand) ptx.Operand {
 	k := g.k
 	switch d {
@@ -214,7 +213,7 @@ func (g *gen) load(d ir.DType, from ptx.Operand) ptx.Operand {
 	return g.widen(d, k.Op(ptx.B32, "ld.global.u16", from))
 }
 
-// widen makes a float32 of the bits of a 16-bit float.
+// widen converts the bits of a 16-bit float to a float32.
 func (g *gen) widen(d ir.DType, bits ptx.Operand) ptx.Operand {
 	if d == ir.BFloat16 {
 		wide := g.k.Op(ptx.F32, "mov.b32", g.k.Op(ptx.B32, "shl.b32", bits, ptx.Int32(16)))
@@ -225,7 +224,7 @@ func (g *gen) widen(d ir.DType, bits ptx.Operand) ptx.Operand {
 	if !g.carries {
 		return wide
 	}
-	const nan = 0x7c00 // and more
+	const nan = 0x7c00 // of infinity; larger ones are NaN
 	k := g.k
 	carried := k.Op(ptx.B32, "and.b32", bits, ptx.Int32(0x7fff))
 	is := g.compare("gt", "u32", carried, ptx.Int32(nan))
@@ -234,8 +233,9 @@ func (g *gen) widen(d ir.DType, bits ptx.Operand) ptx.Operand {
 	return k.Op(ptx.F32, "mov.b32", g.pick(is, kept, k.Op(ptx.B32, "mov.b32", wide)))
 }
 
-// carries reports whether a program looks at the bits of float16 numbers, or makes such of bits. What NaN carries must
-// survive loads and stores there: conversions between float16 and float32 make all NaN the same one.
+// carries reports whether a program inspects the bits of float16 numbers, or makes such numbers from bits. In such
+// programs the payload of NaN must survive loads and stores, but conversions between float16 and float32 replace every
+// NaN by the same one.
 func carries(p *ir.Program) bool {
 	half := func(v ir.Value) bool { return p.Type(v).DType == ir.Float16 }
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
@@ -265,14 +265,14 @@ func (g *gen) narrow(d ir.DType, x ptx.Operand) ptx.Operand {
 	odd := k.Op(ptx.B32, "and.b32", k.Op(ptx.B32, "shr.u32", bits, ptx.Int32(16)), ptx.Int32(1))
 	up := k.Op(ptx.B32, "add.s32", k.Op(ptx.B32, "add.s32", bits, odd), ptx.Int32(0x7fff))
 	nan := k.Op(ptx.Pred, "setp.neu.f32", x, x)
-	// NaN keeps what it carries, as long as it stays one.
+	// NaN keeps the upper part of its payload, unless that is 0, which would make it infinite.
 	lost := g.compare("eq", "s32", k.Op(ptx.B32, "and.b32", bits, ptx.Int32(0x7f0000)), ptx.Int32(0))
 	kept := k.Op(ptx.B32, "or.b32", bits, g.pick(lost, ptx.Int32(0x400000), ptx.Int32(0)))
 	up = k.Op(ptx.B32, "selp.b32", kept, up, nan)
 	return k.Op(ptx.B32, "shr.u32", up, ptx.Int32(16))
 }
 
-// store writes a register of the element's class.
+// store stores a register of the element's class.
 func (g *gen) store(d ir.DType, to, x ptx.Operand) {
 	name := "st.global.b32"
 	switch d {
@@ -294,13 +294,13 @@ func (g *gen) store(d ir.DType, to, x ptx.Operand) {
 	g.k.To(to, name, x)
 }
 
-// constant is a number of an element type, as an immediate or in a register.
+// constant returns a number of an element type, as an immediate or in a register.
 func (g *gen) constant(d ir.DType, x float64) ptx.Operand {
 	l := ir.Scalar(d, x)
 	return g.immediate(l, 0)
 }
 
-// immediate is an element of a literal.
+// immediate returns an element of a literal.
 func (g *gen) immediate(l ir.Literal, i int) ptx.Operand {
 	d := l.Type.DType
 	switch d {
@@ -322,14 +322,14 @@ func (g *gen) immediate(l ir.Literal, i int) ptx.Operand {
 	return ptx.Int32(int64(int32(int64(ir.Element(l.Data, d, i)))))
 }
 
-// mov puts an immediate into a register.
+// mov copies an immediate or register into a new register.
 func (g *gen) mov(c ptx.Class, x ptx.Operand) ptx.Operand {
 	r := g.k.Reg(c)
 	g.assign(r, x)
 	return r
 }
 
-// assign copies into a register.
+// assign copies x into register r.
 func (g *gen) assign(r, x ptx.Operand) {
 	if r.Class == ptx.Pred {
 		one := g.k.Op(ptx.B32, "selp.b32", ptx.Int32(1), ptx.Int32(0), x)
@@ -339,7 +339,7 @@ func (g *gen) assign(r, x ptx.Operand) {
 	g.k.To(r, [...]string{ptx.B32: "mov.b32", ptx.B64: "mov.b64", ptx.F32: "mov.f32", ptx.F64: "mov.f64"}[r.Class], x)
 }
 
-// pick is yes where p holds, else no.
+// pick returns yes if p is true, else no.
 func (g *gen) pick(p, yes, no ptx.Operand) ptx.Operand {
 	c := yes.Class
 	if c == ptx.Pred {
@@ -351,7 +351,7 @@ func (g *gen) pick(p, yes, no ptx.Operand) ptx.Operand {
 	return g.k.Op(c, [...]string{ptx.B32: "selp.b32", ptx.B64: "selp.b64", ptx.F32: "selp.f32", ptx.F64: "selp.f64"}[c], yes, no, p)
 }
 
-// compare compares two registers or immediates; the type is that of the instruction.
+// compare compares two registers or immediates; typ is the instruction's type.
 func (g *gen) compare(relation, typ string, a, b ptx.Operand) ptx.Operand {
 	return g.k.Op(ptx.Pred, "setp."+relation+"."+typ, a, b)
 }
@@ -360,19 +360,19 @@ func (g *gen) both(a, b ptx.Operand) ptx.Operand   { return g.k.Op(ptx.Pred, "an
 func (g *gen) either(a, b ptx.Operand) ptx.Operand { return g.k.Op(ptx.Pred, "or.pred", a, b) }
 func (g *gen) not(a ptx.Operand) ptx.Operand       { return g.k.Op(ptx.Pred, "not.pred", a) }
 
-// apart writes what some threads skip: what they would have read is not known afterwards.
+// apart writes code that some threads skip: values that it loads are not available afterwards.
 func (g *gen) apart(body func()) {
 	saved := maps.Clone(g.memo)
 	body()
 	g.memo = saved
 }
 
-// loop writes a loop with a counter from first, below limit, in the given steps. It may run no time at all.
+// loop writes a loop whose counter runs from first to below limit in the given steps, possibly not at all.
 func (g *gen) loop(first, limit ptx.Operand, step int, body func(i ptx.Operand)) {
 	g.loopOn(g.mov(ptx.B32, first), limit, step, body)
 }
 
-// loopOn is loop with a register for the counter, which has its last value afterwards.
+// loopOn is loop with a given register for the counter, which holds the final value afterwards.
 func (g *gen) loopOn(i, limit ptx.Operand, step int, body func(i ptx.Operand)) {
 	again, end := g.k.Label(), g.k.Label()
 	g.k.Place(again)

@@ -5,13 +5,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// maxStacked bounds the bytes of values that a loop keeps for all its steps only because a sum was taken out of it.
+// maxStacked limits the bytes that a loop stores for all its steps only because a sum was moved out of it.
 const maxStacked = 256 << 20
 
-// hoist returns the pass that takes sums over steps out of loops: a state that every step only adds something to, a
-// product of the step's values or a value, is one product or one reduction of these values of all steps behind the
-// loop. So the gradient of a recurrent kernel is a single large product, and what is left in the loop keeps examples
-// apart.
+// hoist returns the pass that moves sums over steps out of loops. If every step only adds to a state, the state is
+// computed after the loop: from the stacked values of all steps, by one product or one reduction. Thus the gradient of
+// a recurrent kernel becomes a single large product, and what remains in the loop treats examples separately.
 func hoist() pass.Pass { return pass.New("hoist", hoisted) }
 
 func hoisted(p *ir.Program) (*ir.Program, error) {
@@ -37,15 +36,15 @@ func hoisted(p *ir.Program) (*ir.Program, error) {
 	return r.Finish(), nil
 }
 
-// growing is a state that grows by a value of each step, or by a product of two.
+// growing is a state to which each step adds a value, or a product of two values.
 type growing struct {
 	carry int
 	add   *ir.Node // the node that adds
-	dot   *ir.Node // nil: the value itself is added
+	dot   *ir.Node // nil: the step adds a value
 	terms []ir.Value
 }
 
-// hoistFrom writes a loop without the sums, and then these.
+// hoistFrom writes a loop without the sums, and then the sums.
 func hoistFrom(r *pass.Rewriter, n *ir.Node, a ir.ScanAttrs, in []ir.Value) error {
 	found, stacked := sumsOf(a)
 	body, err := withoutSums(a, found, stacked)
@@ -64,7 +63,7 @@ func hoistFrom(r *pass.Rewriter, n *ir.Node, a ir.ScanAttrs, in []ir.Value) erro
 	if err != nil {
 		return err
 	}
-	results, all := make([]ir.Value, len(n.Outputs)), map[ir.Value]ir.Value{} // by value of the body: those of all steps
+	results, all := make([]ir.Value, len(n.Outputs)), map[ir.Value]ir.Value{} // by value of the body: its stacked values of all steps
 	for i := a.Carry; i < a.Carry+a.Xs; i++ {
 		all[a.Body.Inputs[i].Value] = in[i]
 	}
@@ -104,7 +103,7 @@ func hoistFrom(r *pass.Rewriter, n *ir.Node, a ir.ScanAttrs, in []ir.Value) erro
 	return r.Define(n, results)
 }
 
-// withoutSums is the body of a loop without states that only grow, and with results for what they grow by.
+// withoutSums returns the loop's body without the states that only grow; it returns the values that they grow by.
 func withoutSums(a ir.ScanAttrs, found map[int]*growing, stacked []ir.Value) (*ir.Program, error) {
 	body, at := ir.New(a.Body.Name), map[ir.Value]ir.Value{}
 	for i, input := range a.Body.Inputs {
@@ -144,7 +143,7 @@ func withoutSums(a ir.ScanAttrs, found map[int]*growing, stacked []ir.Value) (*i
 	return body, nil
 }
 
-// sumsOf finds the states of a loop that only grow, by their numbers, and the values that the loop must keep for that.
+// sumsOf finds a loop's states that only grow, by number, and the values that the loop must stack for them.
 func sumsOf(a ir.ScanAttrs) (found map[int]*growing, stacked []ir.Value) {
 	p := a.Body
 	uses, makers := map[ir.Value]int{}, map[ir.Value]*ir.Node{}
@@ -186,7 +185,7 @@ func sumsOf(a ir.ScanAttrs) (found map[int]*growing, stacked []ir.Value) {
 		more := 0
 		for _, v := range g.terms {
 			if makers[v] == nil && !kept[v] {
-				more = maxStacked // a state or a constant: stays in the loop
+				more = maxStacked // a state or a constant: keep the sum in the loop
 			}
 			if !kept[v] {
 				more += a.Length * p.Type(v).Bytes()
@@ -207,7 +206,7 @@ func sumsOf(a ir.ScanAttrs) (found map[int]*growing, stacked []ir.Value) {
 	return found, stacked
 }
 
-// isOuter reports a product of two matrices over their first axes.
+// isOuter reports whether a product is that of two matrices over their first axes.
 func isOuter(p *ir.Program, dot *ir.Node) bool {
 	d := dot.Attrs.(ir.DotAttrs)
 	first := func(axes []int, v ir.Value) bool { return len(axes) == 1 && axes[0] == 0 && len(p.Type(v).Shape) == 2 }

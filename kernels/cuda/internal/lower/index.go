@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// index is the position of an element, as a row-major number or along each axis; each is computed from the other when
+// index is the position of an element, as a row-major number or as coordinates; each is computed from the other when
 // needed.
 type index struct {
 	shape  ir.Shape
@@ -16,10 +16,10 @@ type index struct {
 // at returns the index of element number n of a shape.
 func at(shape ir.Shape, n ptx.Operand) *index { return &index{shape: shape, linear: n} }
 
-// along returns the index with the given numbers along the axes.
+// along returns the index with the given coordinates.
 func along(shape ir.Shape, axes []ptx.Operand) *index { return &index{shape: shape, axes: axes} }
 
-// number is the row-major number of the element.
+// number returns the row-major number of the element.
 func (g *gen) number(x *index) ptx.Operand {
 	if x.linear.IsZero() {
 		x.linear = g.sum(x.axes, x.shape.Strides())
@@ -36,7 +36,7 @@ func (g *gen) sum(axes []ptx.Operand, strides []int) ptx.Operand {
 	return n
 }
 
-// split is the index along each axis.
+// split returns the coordinates.
 func (g *gen) split(x *index) []ptx.Operand {
 	if x.axes == nil {
 		x.axes = g.decompose(x.linear, x.shape)
@@ -44,7 +44,7 @@ func (g *gen) split(x *index) []ptx.Operand {
 	return x.axes
 }
 
-// decompose splits the number of an element.
+// decompose splits an element's number into coordinates.
 func (g *gen) decompose(n ptx.Operand, shape ir.Shape) []ptx.Operand {
 	axes := make([]ptx.Operand, len(shape))
 	first := 0
@@ -67,7 +67,7 @@ func (g *gen) decompose(n ptx.Operand, shape ir.Shape) []ptx.Operand {
 	return axes
 }
 
-// Arithmetic on indices is unsigned, with 32 bits. Constants are folded.
+// Index arithmetic is unsigned 32-bit. Constants are folded.
 
 func (g *gen) add(a, b ptx.Operand) ptx.Operand {
 	x, xKnown := a.Int()

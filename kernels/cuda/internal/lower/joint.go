@@ -5,15 +5,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// part is a share of a joint kernel: one thread for each of its elements.
+// part is a share of a joint kernel, with one thread per element.
 type part struct {
 	n      int
 	before func() // what each thread does first
 	write  func(thread ptx.Operand)
 }
 
-// joint launches parts that do not depend on each other as one kernel: the first blocks are those of the first part,
-// and so on. A launch costs more than small parts take.
+// joint launches independent parts as one kernel: the first blocks compute the first part, and so on. A launch takes
+// longer than a small part.
 func (g *gen) joint(parts []part) {
 	k, block := g.k, 32
 	for _, p := range parts {
@@ -29,7 +29,7 @@ func (g *gen) joint(parts []part) {
 		if i < len(parts)-1 {
 			next = k.Label()
 		}
-		clear(g.memo) // other parts' threads do not come here
+		clear(g.memo) // other parts' threads do not execute this
 		write := k.Later(func() {
 			if p.before != nil {
 				p.before()
@@ -61,10 +61,10 @@ type copying struct {
 	from, to Place
 }
 
-// maxParts bounds the parts of a joint kernel, and with them its parameters.
+// maxParts limits the parts of a joint kernel, and thereby its parameters.
 const maxParts = 128
 
-// copyAll copies regions that do not overlap, by few kernels.
+// copyAll copies regions that do not overlap, with few kernels.
 func (s *scope) copyAll(n *ir.Node, list []copying, guarded bool) {
 	var all []copying
 	for _, c := range list {
@@ -88,7 +88,7 @@ func (s *scope) copyAll(n *ir.Node, list []copying, guarded bool) {
 	}
 }
 
-// copyPart copies a region by as large pieces as it can.
+// copyPart copies a region in the largest units possible.
 func (g *gen) copyPart(c copying) part {
 	a, b := g.place(c.from), g.place(c.to)
 	d, count := ir.Uint8, c.typ.Bytes()

@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Product is C[m,n] = Σ_k A[m,k]·B[k,n] for each of a batch, of matrices of In. C is dense, of Out; sums are float32.
+// Product is C[m,n] = Σ_k A[m,k]·B[k,n] for each of a batch of matrices with elements of type In. C is dense, with
+// elements of type Out; sums are float32.
 type Product struct {
 	Number         int
 	M, N, K, Batch int
@@ -15,18 +16,18 @@ type Product struct {
 	A, B           Matrix
 }
 
-// Matrix is an operand; elements of a line are contiguous.
+// Matrix is an operand; the elements of a line are contiguous.
 type Matrix struct {
 	Turned bool // lines are columns
 	Stride int  // from line to line, in elements
 	Batch  int  // from matrix to matrix
 }
 
-// workspaceBytes is the memory that a library may use beside the operands.
+// workspaceBytes is the size of a library's scratch memory.
 const workspaceBytes = 32 << 20
 
-// dense describes a contraction as a product of matrices; nil where it is none. The axes are those of the batch, of
-// rows and of columns of both operands.
+// dense describes a contraction as a matrix product; nil if it is not one. The axes are those of the batch, the rows
+// and the columns of both operands.
 func dense(c contraction, x, y ir.Shape, axes [2][3][]int) *Product {
 	p := &Product{M: c.m, N: c.n, K: c.k, Batch: c.batch}
 	for i, to := range []*Matrix{&p.A, &p.B} {
@@ -53,14 +54,14 @@ func dense(c contraction, x, y ir.Shape, axes [2][3][]int) *Product {
 	return p
 }
 
-// The libraries that may make products and convolutions.
+// The libraries that can compute products and convolutions.
 const (
 	BLAS = "cuBLASLt"
 	DNN  = "cuDNN"
 )
 
-// byLibrary lets a library make a product or a convolution, where one is known to be faster than the kernel of the
-// name; write writes that.
+// byLibrary lets a library compute a product or a convolution, if one is known to be faster than the named kernel;
+// write writes that kernel.
 func (s *scope) byLibrary(g *gen, c contraction, way string, n *ir.Node, root ir.Value, write func()) bool {
 	d := s.p.Type(n.Outputs[0]).DType
 	if s.options.Library == nil || s.guard.Space != Nowhere || !d.IsHalf() && d != ir.Float32 {
@@ -101,7 +102,7 @@ func (s *scope) byLibrary(g *gen, c contraction, way string, n *ir.Node, root ir
 	return true
 }
 
-// afterBytes is what other kernels read and write where a library makes the result of n.
+// afterBytes is the number of bytes that other kernels read and write if a library computes the result of n.
 func (s *scope) afterBytes(c contraction, n *ir.Node, root ir.Value) (bytes int64) {
 	out := s.p.Type(n.Outputs[0])
 	if root != n.Outputs[0] {
@@ -116,7 +117,7 @@ func (s *scope) afterBytes(c contraction, n *ir.Node, root ir.Value) (bytes int6
 	return bytes
 }
 
-// librarian begins the step of a library's call.
+// librarian begins the step of a library call.
 func (s *scope) librarian(g *gen, n *ir.Node, library string) Step {
 	d := s.p.Type(n.Outputs[0]).DType
 	s.plan.Products++
@@ -126,8 +127,8 @@ func (s *scope) librarian(g *gen, n *ir.Node, library string) Step {
 	}
 }
 
-// multiplied lets cuBLASLt make a product. Sums that a chain follows are float32 in memory, and a kernel computes the
-// chain.
+// multiplied lets cuBLASLt compute a product. If a chain follows, the product is float32 in memory, and a kernel
+// computes the chain.
 func (s *scope) multiplied(g *gen, c contraction, n *ir.Node, root ir.Value, write func()) {
 	out := s.p.Type(n.Outputs[0])
 	result, chain := out, root != n.Outputs[0]
@@ -157,7 +158,7 @@ func (s *scope) multiplied(g *gen, c contraction, n *ir.Node, root ir.Value, wri
 	*s.steps = append(*s.steps, step)
 }
 
-// collected returns what would be put after the steps so far, and does not count it.
+// collected returns the steps that write appends, and does not count them.
 func (s *scope) collected(write func()) []Step {
 	var own []Step
 	steps, launches := s.steps, s.plan.Launches
@@ -167,7 +168,7 @@ func (s *scope) collected(write func()) []Step {
 	return own
 }
 
-// afterLibrary computes the chain that follows a product, and sums of its operands.
+// afterLibrary computes the chain that follows a product, and the sums of its operands.
 func (s *scope) afterLibrary(n *ir.Node, root ir.Value, from Place, result ir.Type, sums []sideSum) {
 	if root != n.Outputs[0] {
 		g := s.kernel(n)

@@ -7,20 +7,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// cuDNN expects a kernel with the output channels first, and ours have them last: one of our kernels transposes it. Few
-// of the library's engines would accept strides instead.
+// cuDNN expects kernels with the output channels first, but ours have them last: one of our kernels transposes them.
+// Few of the library's engines would accept strides instead.
 
-// Convolution is y = x * w, or the gradient of x or w, of values with their channels last.
+// Convolution is y = x * w, or the gradient of x or w, with channels last.
 type Convolution struct {
 	ir.ConvAttrs
 	Number     int
 	Op         ir.Op
-	X, Y, W    ir.Shape // (batch, places..., channels), likewise, (taps..., channels of a group, channels)
+	X, Y, W    ir.Shape // (batch, positions..., channels) for X and Y, (kernel positions..., channels of a group, channels) for W
 	DType      ir.DType
 	TF32       bool
-	Bias, ReLU bool // of Conv: y = max(x * w + bias, 0), in one go
+	Bias, ReLU bool // for Conv: y = max(x * w + bias, 0), fused
 
-	fused bool // the chain after it is that, or there is none
+	fused bool // the whole chain after it is bias and ReLU, or there is none
 }
 
 // call describes a convolution for a library.
@@ -28,13 +28,13 @@ func (w window) call(op ir.Op) *Convolution {
 	return &Convolution{ConvAttrs: w.ConvAttrs, Op: op, X: w.x, Y: w.y, W: w.kernel}
 }
 
-// fits reports whether the library knows such convolutions.
+// fits reports whether the library supports the convolution.
 func (c *Convolution) fits() bool {
 	axes := len(c.X) - 2
 	return axes >= 1 && axes <= 3 && c.X.Size() > 0 && c.W.Size() > 0
 }
 
-// biasAndReLU reports whether the chain after a convolution is a bias in memory, an activation, or both, and no more.
+// biasAndReLU reports whether the chain after a convolution is exactly a bias in memory, an activation, or both.
 func (s *scope) biasAndReLU(n *ir.Node, root ir.Value) (bias, relu, ok bool) {
 	if n.Op != ir.Conv || s.p.Type(root).DType != s.p.Type(n.Outputs[0]).DType {
 		return false, false, root == n.Outputs[0]
@@ -50,7 +50,7 @@ func (s *scope) biasAndReLU(n *ir.Node, root ir.Value) (bias, relu, ok bool) {
 	return bias, relu, bias
 }
 
-// biasOf is what is added to the result of a convolution for each channel, where it lies in memory.
+// biasOf returns the per-channel value in memory that is added to the result of a convolution.
 func (s *scope) biasOf(n *ir.Node, sum ir.Value) (ir.Value, bool) {
 	m := s.makers[sum]
 	if m.Op != ir.Add {
@@ -71,7 +71,8 @@ func (s *scope) biasOf(n *ir.Node, sum ir.Value) (ir.Value, bool) {
 	return v, s.inMemory[v] && s.p.Type(v).Shape.Equal(shape[len(shape)-1:]) && s.p.Type(v).DType == s.p.Type(sum).DType && aligned(s.places[v], chunkBytes)
 }
 
-// convolved lets cuDNN make a convolution, with kernels that turn the convolution's kernel around before or after.
+// convolved lets cuDNN compute a convolution, with a kernel that transposes the convolution kernel before, or its
+// gradient after.
 func (s *scope) convolved(g *gen, c contraction, n *ir.Node, root ir.Value, write func()) {
 	out := s.p.Type(n.Outputs[0])
 	step := s.librarian(g, n, DNN)
@@ -141,8 +142,8 @@ func (s *scope) convolved(g *gen, c contraction, n *ir.Node, root ir.Value, writ
 	*s.steps = append(*s.steps, step)
 }
 
-// turn hands out the elements of a matrix of rows and columns by their numbers in the transposed one: squares of 32 by
-// 32 go through shared memory, so that neighbouring threads read and write neighbours.
+// turn transposes a matrix: it passes on its elements with their numbers in the transposed matrix. Squares of 32 by 32
+// go through shared memory, so that adjacent threads read and write adjacent elements.
 func (g *gen) turn(d ir.DType, rows, columns int, from ptx.Operand, result func(number, x ptx.Operand)) {
 	const side, block = 32, 256
 	k, class := g.k, classOf(d)

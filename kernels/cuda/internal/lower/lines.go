@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// lineShape is what is left without an axis.
+// lineShape is the shape without an axis.
 func lineShape(s ir.Shape, axis int) ir.Shape { return s.Without(axis) }
 
 // inLine is the index of element k of a line.
@@ -27,7 +27,7 @@ func (g *gen) less(d ir.DType, x, y ptx.Operand) ptx.Operand {
 	return g.either(lt, g.both(m.nan(y), g.not(m.nan(x))))
 }
 
-// arg finds the first best element of each line.
+// arg finds the first largest or smallest element of each line.
 func (s *scope) arg(n *ir.Node, root ir.Value) {
 	axis := n.Attrs.(ir.AxisAttrs).Axis
 	in, out := s.p.Type(n.Inputs[0]), s.p.Type(n.Outputs[0])
@@ -59,7 +59,7 @@ func (s *scope) arg(n *ir.Node, root ir.Value) {
 	g.launch(grid, block)
 }
 
-// cumulative runs along each line with a thread.
+// cumulative computes running reductions, one thread per line.
 func (s *scope) cumulative(n *ir.Node, root ir.Value) {
 	a := n.Attrs.(ir.CumulativeAttrs)
 	t := s.p.Type(n.Inputs[0])

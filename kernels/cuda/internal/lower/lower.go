@@ -12,27 +12,27 @@ import (
 
 // Options say how a program will be run.
 type Options struct {
-	Replicas int // that run it together; 0 is 1
-	// Capability is the least of the devices' compute capabilities, as major·10+minor; 0 is 75. From 80 on, tensor
+	Replicas int // number that run the program together; 0 means 1
+	// Capability is the lowest compute capability of the devices, as major·10+minor; 0 means 75. From 80 on, tensor
 	// cores multiply matrices of 16-bit floats.
 	Capability int
-	// TF32 lets tensor cores multiply matrices of float32 too: they read 10 bits of each mantissa.
+	// TF32 allows tensor cores for products of float32 too, of which they use 10 bits of each mantissa.
 	TF32 bool
-	// Hopper says that all devices are of compute capability 9.0: warp groups of them multiply 16-bit floats.
+	// Hopper says that all devices have compute capability 9.0: their warp groups multiply 16-bit floats.
 	Hopper bool
-	// Bulk says that the driver describes matrices for bulk copies, which devices of 9.0 have.
+	// Bulk says that the driver can encode tensor maps for bulk copies, which devices of 9.0 support.
 	Bulk bool
-	// Stages, if not 0, is how many stages of operands kernels for warp groups have at most. Tests take few, so that
-	// they are filled again.
+	// Stages, if not 0, limits the stages of operands in kernels for warp groups. Tests use few, so that stages are
+	// reused.
 	Stages int
-	// Several, if not 0, is from how many elements on a thread computes several of them. Tests take few.
+	// Several, if not 0, is the number of elements from which on a thread computes several. Tests use small numbers.
 	Several int
-	// Cut says how a product of float32 without tensor cores is cut; nil: in the usual way.
+	// Cut chooses how a float32 product without tensor cores is divided; nil means the usual way.
 	Cut func(usual Cut) Cut
-	// Pick says which of several kernels is fastest for a product or a convolution; nil: the usual one is taken.
+	// Pick returns the fastest of several kernels for a product or a convolution; nil means the usual one.
 	Pick func(q Question) int
-	// Library names the library that is faster than the kernel which the question names, "" for none; nil: there is
-	// none.
+	// Library names the library that is faster than the kernel of the question, "" for none; nil means there are no
+	// libraries.
 	Library func(q Question) string
 }
 
@@ -40,10 +40,11 @@ type Options struct {
 type Question struct {
 	Node  *ir.Node
 	In    []ir.Type
-	Ways  []string // their names, which stay the same
-	Usual int      // the one that is taken where none was measured
+	Ways  []string // stable names of the alternatives
+	Usual int      // the default, used if nothing was measured
 	FLOPs int64    // of the node
-	// Libraries are those that could make it instead. After are the bytes that other kernels read and write then.
+	// Libraries are those that could compute it instead. After is the number of bytes that other kernels then read and
+	// write.
 	Libraries []string
 	After     []int64
 }
@@ -55,36 +56,37 @@ type lowering struct {
 	module      ptx.Module
 	arena       arena
 	tables      map[string]Place // of constants, by contents
-	conditional int              // loops and branches that may not run, around the program being lowered
-	carries     bool             // what NaN of float16 carry must survive
+	conditional int              // number of enclosing loops and branches that may not run
+	carries     bool             // the payload of float16 NaN must survive
 }
 
-// scope is a program, or one inside of it, being lowered.
+// scope is a program being lowered, or a subprogram of one.
 type scope struct {
 	*lowering
 	p         *ir.Program
 	steps     *[]Step
-	guard     Place // of the branch that the program is in; Nowhere outside
+	guard     Place // of the enclosing branch; Nowhere if there is none
 	makers    []*ir.Node
 	position  []int // of each value's node
 	places    []Place
-	inMemory  []bool // inputs, and values of kernels of their own
+	inMemory  []bool // inputs, and values that have kernels
 	committed map[ir.Value]bool
-	taken     map[ir.Value]bool // values whose memory is of the arena
-	pending   *together         // nodes that wait for others to share their launch
+	taken     map[ir.Value]bool // values in the arena
+	pending   *together         // nodes that wait, to share a launch
 	early     []bool            // by node: it was computed before its turn
-	beside    []*total          // of the kernel that is being written: reductions that it computes too
-	moments   bool              // beside is the sum of squares of what differs from the mean that the kernel finds
-	followers []ir.Value        // what the kernel that is being written computes from its results
-	spread    []ir.Value        // and at the elements that they are reduced from
-	sums      []sideSum         // that the kernel of a product finds too
-	// statistics is the mean that the kernel of a product finds of its results, with beside and followers; nil: none.
+	beside    []*total          // other reductions that the current kernel computes
+	moments   bool              // beside is the sum of squared differences from the mean that the kernel computes
+	followers []ir.Value        // what the current kernel computes from its results
+	spread    []ir.Value        // what it computes from its results at each element that they are reduced from
+	sums      []sideSum         // sums that a product's kernel also computes
+	// statistics is the mean of a product's results that its kernel computes, along with beside and followers; nil for
+	// none.
 	statistics *total
-	underWay   *underWay // of the program itself; nil inside of it
+	underWay   *underWay // of the outermost program; nil in subprograms
 }
 
-// Program lowers a program. If it does not verify, or needs a kernel that does not exist, the error names the op and
-// the layer.
+// Program lowers a program. If the program is invalid, or needs a kernel that does not exist, the error names the op
+// and the layer.
 func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err
@@ -117,17 +119,17 @@ func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 	return l.plan, nil
 }
 
-// passes are what happens to a program of ops that have kernels.
+// passes are applied to the expanded program.
 func passes(o Options) []pass.Pass {
 	simplify := pass.Inside(pass.Simplify(pass.SimplifyOptions{Replicas: o.Replicas}))
-	list := []pass.Pass{pass.Ungroup(), simplify, simplify} // the second time sees what the first uncovered
+	list := []pass.Pass{pass.Ungroup(), simplify, simplify} // the second run handles what the first exposed
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
 	return append(list, narrow(), hoist(), sumsByProducts(), pass.Inside(pass.DropBarriers()), pass.ScheduleUpdates())
 }
 
-// keeps says which composites have a kernel of their own.
+// keeps says which composites have a kernel.
 func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
 	switch {
 	case rowOps[n.Op]:
@@ -135,10 +137,10 @@ func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
 	case n.Op == ir.Attention || n.Op == ir.AttentionGrad:
 		return o.hasFlash(p, n)
 	}
-	return roots[n.Op] != nil || inlined[n.Op] != nil || n.Op == ir.Barrier // which passes drop
+	return roots[n.Op] != nil || inlined[n.Op] != nil || n.Op == ir.Barrier // passes drop barriers
 }
 
-// roots are the ops with kernels of their own.
+// roots are the ops that have kernels.
 var roots map[ir.Op]func(s *scope, n *ir.Node, root ir.Value)
 
 func init() {
@@ -199,7 +201,7 @@ func How(op ir.Op) string {
 	return ""
 }
 
-// open prepares a program whose inputs lie at the given places.
+// open prepares a program with inputs at the given places.
 func (l *lowering) open(p *ir.Program, inputs []Place, steps *[]Step, guard Place) *scope {
 	n := p.NumValues()
 	s := &scope{lowering: l, p: p, steps: steps, guard: guard, makers: make([]*ir.Node, n), position: make([]int, n), places: make([]Place, n), inMemory: make([]bool, n), early: make([]bool, len(p.Nodes)), committed: map[ir.Value]bool{}, taken: map[ir.Value]bool{}}
@@ -220,8 +222,8 @@ func (l *lowering) open(p *ir.Program, inputs []Place, steps *[]Step, guard Plac
 
 func (s *scope) stored(v ir.Value) bool { return s.inMemory[v] }
 
-// outermost lowers the program itself: outputs that replace inputs are written by their kernels or at the end, unless
-// an index was out of range.
+// outermost lowers the outermost program. Outputs that replace inputs are written by their kernels, or at the end
+// unless the step failed.
 func (s *scope) outermost() {
 	p := s.p
 	to := make([]Place, len(p.Outputs))
@@ -243,7 +245,7 @@ func (s *scope) outermost() {
 		}
 		kept[i] = results[i]
 		if results[i].Space == Input && results[i].Index != out.Alias {
-			t := p.Type(out.Value) // another input, which may be replaced too
+			t := p.Type(out.Value) // another input, which may itself be replaced
 			kept[i] = Place{Space: Arena, Offset: s.arena.take(t.Bytes())}
 			aside = append(aside, copying{t, results[i], kept[i]})
 		}
@@ -258,11 +260,11 @@ func (s *scope) outermost() {
 	s.copyAll(scope, last, true)
 }
 
-// body lowers the nodes of a program. Outputs with a place are written there; it returns where all are. What it takes
-// of the arena for outputs stays taken.
+// body lowers the nodes of a program. It writes outputs to their places, where given, and returns the places of all.
+// Their arena memory remains allocated.
 func (s *scope) body(to []Place) []Place { return s.write(s.fuse(), to) }
 
-// write is body with what was decided on fusion.
+// write is body with a given fusion.
 func (s *scope) write(f *fusion, to []Place) []Place {
 	p := s.p
 	direct := map[ir.Value]Place{}
@@ -310,7 +312,7 @@ func (s *scope) write(f *fusion, to []Place) []Place {
 
 func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// node writes the kernels of a node and releases memory that nobody reads any more.
+// node writes the kernels of a node and frees memory that nothing reads any more.
 func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	before := s.arena.max
 	s.findBeside(f, i)
@@ -338,7 +340,7 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		anchor = a
 	}
 	if write := roots[anchor.Op]; write != nil {
-		// A value is in memory only after the kernel that computes it.
+		// Other nodes read a value from memory only after its kernel has run.
 		for _, v := range n.Outputs {
 			s.inMemory[v] = false
 		}
@@ -362,11 +364,11 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	s.release(f.last[i])
 }
 
-// settle gives the results of a node their places.
+// settle assigns places to the results of a node.
 func (s *scope) settle(n *ir.Node, direct map[ir.Value]Place) {
 	for _, v := range n.Outputs {
 		if s.inMemory[v] {
-			continue // an empty loop's, say
+			continue // such as an empty loop's results
 		}
 		s.inMemory[v] = true
 		if place, ok := direct[v]; ok {
@@ -378,7 +380,7 @@ func (s *scope) settle(n *ir.Node, direct map[ir.Value]Place) {
 	}
 }
 
-// release gives back the memory of values, now or when the nodes that wait for their launch have read them.
+// release frees the memory of values, now or once the nodes that wait for their launch have read them.
 func (s *scope) release(values []ir.Value) {
 	for _, v := range values {
 		switch {
@@ -393,7 +395,7 @@ func (s *scope) release(values []ir.Value) {
 	}
 }
 
-// table is a constant of the program in memory.
+// table stores a constant of the program in memory.
 func (l *lowering) table(d ir.DType, n int, f func(i int) float64) Place {
 	var data []byte
 	for i := range n {

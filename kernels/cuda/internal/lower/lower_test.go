@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A product that the program has twice, once after a pair of transposes, is one kernel; all-reduces of a bucket are one
+// A product that occurs twice, once after a pair of transposes, is one kernel; all-reduces of a bucket are one
 // collective.
 func TestGeneralPasses(t *testing.T) {
 	p := ir.New("p")
@@ -32,8 +32,9 @@ func TestGeneralPasses(t *testing.T) {
 	require.Equal(t, 1, plan.Launches)
 }
 
-// A kernel overwrites a variable itself where it runs after all that may fail and that reads the old value, and reads
-// it only in the place that it writes. Else the new value lies in the arena and is copied at the end.
+// A kernel overwrites a variable in place if it runs after everything that may fail and everything that reads the old
+// value, and reads only the elements that it replaces. Otherwise the new value is stored in the arena and copied at the
+// end.
 func TestUpdatesInPlace(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{8, 8}}
 	product := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
@@ -113,7 +114,7 @@ func TestUpdatesInPlace(t *testing.T) {
 	}
 }
 
-// The updates of many variables are few launches.
+// The updates of many variables take few launches.
 func TestUpdatesTogether(t *testing.T) {
 	p := ir.New("adam")
 	number := ir.Type{DType: ir.Float32}

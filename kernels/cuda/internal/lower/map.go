@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// elements writes a kernel with a thread for each element of a value, which computes all that is inlined into it.
+// elements writes a kernel with one thread per element of a value, including everything inlined into it.
 func (s *scope) elements(v ir.Value) {
 	t := s.p.Type(v)
 	if t.Shape.Size() == 0 {
@@ -23,9 +23,9 @@ func (s *scope) elements(v ir.Value) {
 }
 
 const (
-	wovenThreads = 1 << 20 // elements from which on a thread computes several: there are threads enough
+	wovenThreads = 1 << 20 // from this many elements on a thread computes several: there are enough threads
 	wovenMost    = 4
-	wovenLong    = 800 // instructions of these together
+	wovenLong    = 800 // maximum number of their instructions together
 )
 
 // each writes the rest of a kernel that computes n elements.
@@ -39,7 +39,7 @@ func (g *gen) each(n int, write func(thread ptx.Operand)) {
 	g.launch(grid, block)
 }
 
-// wovenOf is how many elements a thread may compute, of n.
+// wovenOf is the number of elements that a thread may compute, out of n.
 func (g *gen) wovenOf(n int) int {
 	most, least := 1, wovenThreads
 	if g.options.Several > 0 {
@@ -51,8 +51,8 @@ func (g *gen) wovenOf(n int) int {
 	return most
 }
 
-// several writes what a thread of a block does with one element, or with several, a block apart, in turns, so that it
-// waits for memory once; it returns how many these are.
+// several writes the code for one element or for several, whose distance is the block size; their instructions are
+// interleaved, so that the thread waits for memory once. It returns the number of elements.
 func (g *gen) several(n int, first func(each int) ptx.Operand, block int, write func(thread ptx.Operand)) int {
 	base, each := g.k.Reg(ptx.B32), 1
 	later := g.k.Later(func() {
@@ -65,7 +65,7 @@ func (g *gen) several(n int, first func(each int) ptx.Operand, block int, write 
 	return each
 }
 
-// commit says which value the kernel writes, and stops it on failure where that replaces an input.
+// commit declares the value that the kernel writes, and stops the kernel on failure if that replaces an input.
 func (g *gen) commit(v ir.Value) {
 	g.root, g.rooted = v, true
 	if g.committed[v] {
@@ -82,8 +82,8 @@ func aligned(p Place, n int) bool {
 	return p.Offset%int64(n) == 0
 }
 
-// check writes a kernel of one block that looks for the first element that is an error and sets the failure flag,
-// unless that is set.
+// check writes a kernel of one block that looks for the first invalid element and sets the failure flag, unless the
+// flag is set already.
 func (s *scope) check(n *ir.Node, what check) {
 	t := s.p.Type(what.value)
 	count := t.Shape.Size()
@@ -132,7 +132,7 @@ func (s *scope) check(n *ir.Node, what check) {
 	g.launch([3]int{1, 1, 1}, block)
 }
 
-// wrongElement is the number of an element that is an error, -1 for one that is none.
+// wrongElement returns the number of an invalid element, -1 for a valid one.
 func (g *gen) wrongElement(what check, t ir.Type, i ptx.Operand) ptx.Operand {
 	x := at(t.Shape, i)
 	if what.length == notFinite {
@@ -143,8 +143,8 @@ func (g *gen) wrongElement(what check, t ir.Type, i ptx.Operand) ptx.Operand {
 	return g.pick(g.compare("ge", unsigned, g.mov(c, g.value(what.value, x)), g.integer(c, int64(what.length))), i, ptx.Int32(-1))
 }
 
-// told is what the failure flag keeps of an element, in 64 bits: the index, or the number of the element that is not
-// finite.
+// told is what the failure flag records about an element, in 64 bits: the index, or the number of the element that is
+// not finite.
 func (g *gen) told(what check, t ir.Type, found ptx.Operand) ptx.Operand {
 	v, c, signed := found, ptx.B32, false
 	if what.length != notFinite {

@@ -5,22 +5,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// calc writes formulas in float32 or float64. The functions are made of additions, products and quotients, which are
-// rounded as IEEE 754 says, and not of the hardware's approximations.
+// calc writes formulas in float32 or float64. The functions consist of IEEE additions, multiplications and divisions,
+// and do not use the hardware's approximations.
 type calc struct {
 	g    *gen
 	c    ptx.Class
-	s    string // suffix of instructions
+	s    string // type suffix of instructions
 	f    *ptx.Kernel
 	many bool // float64: series have more terms
-	fast bool // results are rounded to 16 bits: exp may be the hardware's
+	fast bool // results are rounded to 16 bits: exp may use the hardware's approximation
 }
 
 func (g *gen) calc(c ptx.Class) *calc {
 	return &calc{g: g, c: c, s: floatSuffix(c), f: g.k, many: c == ptx.F64}
 }
 
-// calcOf is calc for results of a type.
+// calcOf returns the calc for results of a type.
 func (g *gen) calcOf(d ir.DType) *calc {
 	m := g.calc(classOf(d))
 	m.fast = d.IsHalf() && g.options.Capability >= 80
@@ -43,8 +43,8 @@ func (m *calc) neg(x ptx.Operand) ptx.Operand                { return m.op("neg"
 func (m *calc) abs(x ptx.Operand) ptx.Operand                { return m.op("abs", x) }
 func (m *calc) sqrt(x ptx.Operand) ptx.Operand               { return m.op("sqrt.rn", x) }
 
-// div is a product where the divisor is a known power of 2, with the same bits: a division takes ten instructions and a
-// call.
+// div multiplies if the divisor is a known power of 2, which gives the same bits: a division takes ten instructions and
+// a call.
 func (m *calc) div(x, y ptx.Operand) ptx.Operand {
 	if inverse, known := ptx.Inverse(y); known {
 		return m.mul(m.g.mov(m.c, x), inverse)
@@ -61,7 +61,7 @@ func (m *calc) is(relation string, x, y ptx.Operand) ptx.Operand {
 func (m *calc) nan(x ptx.Operand) ptx.Operand        { return m.is("neu", x, x) }
 func (m *calc) pick(p, x, y ptx.Operand) ptx.Operand { return m.g.pick(p, x, y) }
 func (m *calc) atMost(x ptx.Operand, y float64) ptx.Operand {
-	return m.pick(m.is("gt", x, m.num(y)), m.num(y), x) // NaN stays
+	return m.pick(m.is("gt", x, m.num(y)), m.num(y), x) // keeps NaN
 }
 func (m *calc) atLeast(x ptx.Operand, y float64) ptx.Operand {
 	return m.pick(m.is("lt", x, m.num(y)), m.num(y), x)
@@ -76,7 +76,7 @@ func (m *calc) poly(x ptx.Operand, coefficients ...float64) ptx.Operand {
 	return y
 }
 
-// terms are the first ones of a series: fewer in float32.
+// terms returns the first terms of a series, fewer in float32.
 func (m *calc) terms(n32, n64 int, f func(i int) float64) []float64 {
 	n := n32
 	if m.many {

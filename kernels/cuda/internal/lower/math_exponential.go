@@ -6,18 +6,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// ln2 is the logarithm of 2 in two parts; products of the first one with integers are exact in the class's precision.
+// ln2 is the logarithm of 2 in two parts; products of the first part with integers are exact in the calc's precision.
 func (m *calc) ln2() (high, low float64) {
 	mask := ^uint64(1<<21 - 1)
 	if !m.many {
 		mask = ^uint64(1<<41 - 1)
 	}
 	high = math.Float64frombits(math.Float64bits(math.Ln2) & mask)
-	const beyond = 2.3190468138462996e-17 // of what float64 holds
+	const beyond = 2.3190468138462996e-17 // the part of ln 2 beyond float64's precision
 	return high, math.Ln2 - high + beyond
 }
 
-// power is 2^n for an integer in a 32-bit register, in two factors, as n may be beyond the exponents.
+// power is 2^n for an integer in a 32-bit register, as two factors, since n may exceed the range of exponents.
 func (m *calc) power(n ptx.Operand) (a, b ptx.Operand) {
 	k := m.f
 	half := k.Op(ptx.B32, "shr.s32", n, ptx.Int32(1))
@@ -47,7 +47,7 @@ func (m *calc) expSeries(r ptx.Operand) ptx.Operand {
 	return m.poly(r, m.terms(7, 13, func(i int) float64 { return 1 / factorial(i+1) })...)
 }
 
-// limit is beyond what exp and its inverse can hold, and within what two powers of 2 can.
+// limit is an argument beyond the range of exp and its reciprocal, but within that of two powers of 2.
 func (m *calc) limit() float64 {
 	if m.many {
 		return 1400
@@ -89,14 +89,14 @@ func (m *calc) expm1(x ptx.Operand) ptx.Operand {
 	scale := m.mul(a, b)
 	p := m.mul(r, m.expSeries(r))
 	y = m.fma(scale, p, m.sub(scale, m.num(1)))
-	y = m.pick(m.is("eq", x, m.num(0)), x, y) // keeps -0
+	y = m.pick(m.is("eq", x, m.num(0)), x, y) // preserves -0
 	return m.pick(m.is("gt", x, m.num(limit)), m.exp(x), y)
 }
 
-// logParts returns e and f with x = 2^e·(1+f) and 1+f between the roots of 1/2 and 2, for positive x.
+// logParts returns e and f with x = 2^e·(1+f) and 1+f between √½ and √2, for positive x.
 func (m *calc) logParts(x ptx.Operand) (e, f ptx.Operand) {
 	k := m.f
-	small := m.is("lt", x, m.num(math.SmallestNonzeroFloat32*(1<<23))) // below the normal numbers of float32
+	small := m.is("lt", x, m.num(math.SmallestNonzeroFloat32*(1<<23))) // subnormal in float32
 	shift := 30
 	if m.many {
 		small, shift = m.is("lt", x, m.num(0x1p-1022)), 60
@@ -120,8 +120,8 @@ func (m *calc) logParts(x ptx.Operand) (e, f ptx.Operand) {
 	return k.Op(m.c, "cvt.rn."+m.s+".s32", exponent), m.sub(mantissa, m.num(1))
 }
 
-// log is e·ln 2 + log(1+f), the latter as f - (f²/2 - s·(f²/2 + R)) with s = f/(2+f) and the series R of the
-// floatFunctions hyperbolic tangent.
+// log is e·ln 2 + log(1+f). The latter is f - (f²/2 - s·(f²/2 + R)) with s = f/(2+f) and the series R of the inverse
+// hyperbolic tangent.
 func (m *calc) log(x ptx.Operand) ptx.Operand {
 	e, f := m.logParts(x)
 	s := m.div(f, m.add(f, m.num(2)))

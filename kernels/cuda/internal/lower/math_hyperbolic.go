@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// halfExp is exp(a)/2 for large a, without overflow before the result has it.
+// halfExp is exp(a)/2 for large a, and overflows only if the result does.
 func (m *calc) halfExp(a ptx.Operand) ptx.Operand {
 	e := m.exp(m.mul(a, m.num(0.5)))
 	return m.mul(m.mul(e, m.num(0.5)), e)
@@ -26,7 +26,7 @@ func (m *calc) cosh(x ptx.Operand) ptx.Operand {
 	return m.pick(m.is("gt", a, m.num(22)), m.halfExp(a), y)
 }
 
-// far is from where on the inverse hyperbolic functions are log(2x).
+// far is where the inverse hyperbolic functions become log(2x).
 func (m *calc) far() float64 {
 	if m.many {
 		return 1 << 28

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// inDouble are ops that are computed in float64 whatever the element type.
+// inDouble are the ops computed in float64 for all element types.
 var inDouble = map[ir.Op]bool{ir.ErfInv: true, ir.Lgamma: true, ir.Pow: true, ir.Rem: true}
 
 // double computes in float64 and rounds.
@@ -37,7 +37,7 @@ func (g *gen) floatUnary(op ir.Op, d ir.DType, x ptx.Operand) ptx.Operand {
 	return x
 }
 
-// floatFunctions has the functions of one float.
+// floatFunctions are the functions of one float.
 var floatFunctions map[ir.Op]func(m *calc, x ptx.Operand) ptx.Operand
 
 func init() {

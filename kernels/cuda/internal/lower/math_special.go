@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// erf(x)/x by powers of x² up to 1, and log(erfc(x)·exp(x²)/t) with t = 2/(2+x) by Chebyshev polynomials of 2t-1:
-// fitted with 60 digits.
+// Coefficients, fitted with 60 digits: erf(x)/x in powers of x² for |x| ≤ 1, and log(erfc(x)·exp(x²)/t) with t =
+// 2/(2+x) in Chebyshev polynomials of 2t-1.
 var (
 	erfSeries = []float64{
 		1.1283791670955126, -0.37612638903183754, 0.11283791670955126, -0.026866170645131252, 0.005223977625442175, -0.0008548327023449497,
@@ -38,7 +38,7 @@ func (m *calc) erfcTail(a ptx.Operand) ptx.Operand {
 		b, c = m.fma(two, b, m.sub(m.num(series[i]), c)), b
 	}
 	p := m.fma(u, b, m.sub(m.num(series[0]), c))
-	// exp(-a²) with the part of the square that rounding loses.
+	// exp(-a²), including the rounding error of the square.
 	square := m.mul(a, a)
 	lost := m.fma(a, a, m.neg(square))
 	lost = m.pick(m.is("lt", square, m.num(1e30)), lost, m.num(0))
@@ -61,7 +61,7 @@ func (m *calc) erf(x ptx.Operand) ptx.Operand {
 	return m.pick(m.is("le", a, m.num(1)), near, far)
 }
 
-// normal is the distribution function of the normal distribution.
+// normal is the cumulative distribution function of the normal distribution.
 func (m *calc) normal(x ptx.Operand) ptx.Operand {
 	return m.mul(m.num(0.5), m.erfc(m.mul(x, m.num(-1/math.Sqrt2))))
 }
@@ -76,7 +76,7 @@ func (m *calc) geluGrad(x, dy ptx.Operand) ptx.Operand {
 	return m.mul(dy, m.fma(x, density, m.normal(x)))
 }
 
-// erfInv refines Giles's approximation (GPU Computing Gems 2011, "Approximating the erfinv function") by Halley's
+// erfInv refines Giles's approximation (GPU Computing Gems 2011, "Approximating the erfinv function") with Halley's
 // steps.
 func (m *calc) erfInv(x ptx.Operand) ptx.Operand {
 	one := m.num(1)
@@ -97,7 +97,8 @@ func (m *calc) erfInv(x ptx.Operand) ptx.Operand {
 	return m.pick(m.g.either(m.nan(x), m.is("gt", a, one)), m.num(math.NaN()), y)
 }
 
-// lgamma is Stirling's series, eight steps up for small arguments; negative ones are reflected.
+// lgamma is Stirling's series, after eight steps of the recurrence for small arguments; negative arguments are
+// reflected.
 func (m *calc) lgamma(x ptx.Operand) ptx.Operand {
 	one := m.num(1)
 	low := m.is("lt", x, m.num(0.5))
@@ -123,7 +124,7 @@ func (m *calc) lgamma(x ptx.Operand) ptx.Operand {
 	return m.pick(m.nan(x), x, y)
 }
 
-// pow is exp(y·log|x|) with a logarithm of twice the digits.
+// pow is exp(y·log|x|), with a logarithm of twice the precision.
 func (m *calc) pow(x, y ptx.Operand) ptx.Operand {
 	inf, zero, one, nan := m.num(math.Inf(1)), m.num(0), m.num(1), m.num(math.NaN())
 	a := m.abs(x)
@@ -166,7 +167,7 @@ func (m *calc) pow(x, y ptx.Operand) ptx.Operand {
 	return m.pick(m.g.either(m.is("eq", x, one), m.is("eq", y, zero)), one, r)
 }
 
-// rem takes multiples of |y|·2^n off |x|, with quotients small enough that no digit is lost.
+// rem subtracts multiples of |y|·2^n from |x|, with quotients small enough to be exact.
 func (m *calc) rem(x, y ptx.Operand) ptx.Operand {
 	g, k := m.g, m.f
 	inf, zero := m.num(math.Inf(1)), m.num(0)

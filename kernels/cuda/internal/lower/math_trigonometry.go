@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// turn returns r = x - n·π/2 with |r| ≤ π/4, and n. Arguments beyond 2^30 lose digits.
+// turn returns r = x - n·π/2 with |r| ≤ π/4, and n. Arguments beyond 2^30 lose precision.
 func (m *calc) turn(x ptx.Operand) (r, n ptx.Operand) {
 	whole := m.op("cvt.rni."+m.s, m.mul(x, m.num(2/math.Pi)))
 	minus := m.neg(whole)
-	// π/2 in three numbers of the class; the products are exact inside of fma.
+	// π/2 as a sum of three numbers; the products are exact within fma.
 	parts := []float64{math.Pi / 2, 6.123233995736766e-17, -1.4973849048591833e-33}
 	if !m.many {
 		high := float64(float32(math.Pi / 2))
@@ -43,7 +43,7 @@ func (m *calc) wave(x ptx.Operand, quarters int) ptx.Operand {
 	return m.pick(negative, m.neg(y), y)
 }
 
-// atan turns the argument into the sector of 0 ± π/8.
+// atan reduces the argument to the sector of 0 ± π/8.
 func (m *calc) atan(x ptx.Operand) ptx.Operand {
 	a := m.abs(x)
 	far := m.is("gt", a, m.num(1))

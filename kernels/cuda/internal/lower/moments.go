@@ -7,12 +7,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The variance is the mean of (x-mean)², so x would be read twice. One kernel finds both: it keeps the count, the mean
-// and the sum of squared differences from the mean, and joins those of parts by the formulas of Chan, Golub and LeVeque
-// ("Updating formulae and a pairwise algorithm for computing sample variances", 1979). A mean far from 0 costs no
-// digits.
+// The variance is the mean of (x-mean)², which would read x twice. One kernel computes both in one pass: it keeps the
+// count, the mean and the sum of squared differences from the mean, and merges those of parts with the formulas of
+// Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing sample variances", 1979). A mean
+// far from 0 costs no precision.
 
-// momentsOf are the count, the mean and the sum of squares of one or four numbers.
+// momentsOf returns the count, the mean and the sum of squares of one or four numbers.
 func (g *gen) momentsOf(x ...ptx.Operand) []ptx.Operand {
 	m := g.calc(x[0].Class)
 	if len(x) == 1 {
@@ -31,8 +31,8 @@ func (g *gen) momentsOf(x ...ptx.Operand) []ptx.Operand {
 	return []ptx.Operand{m.num(4), mean, squares}
 }
 
-// mergeMoments joins moments: with d = mean' - mean and n = count + count', the mean moves by d·count'/n, and the
-// squares grow by d²·count·count'/n. Those of nothing, twice, stay.
+// mergeMoments merges moments: with d = mean' - mean and n = count + count', the mean grows by d·count'/n, and the
+// squares by d²·count·count'/n. Merging two empty parts gives an empty one.
 func (g *gen) mergeMoments(sums, theirs []ptx.Operand) {
 	m := g.calc(sums[0].Class)
 	n := m.add(sums[0], theirs[0])
@@ -44,8 +44,7 @@ func (g *gen) mergeMoments(sums, theirs []ptx.Operand) {
 	g.assign(sums[0], n)
 }
 
-// findMoments finds, for a mean that node i computes, the sum of the squares of what differs from it: a kernel computes
-// both.
+// findMoments finds, for a mean that node i computes, the sum of squared differences from it: one kernel computes both.
 func (s *scope) findMoments(f *fusion, i int) bool {
 	n, root := s.reduces(f, i), s.p.Nodes[i].Outputs[0]
 	if n == nil || !s.isMean(n, root) {
@@ -56,7 +55,7 @@ func (s *scope) findMoments(f *fusion, i int) bool {
 		if m == nil || s.early[j] || s.committed[s.p.Nodes[j].Outputs[0]] || len(f.checks[j]) > 0 || !s.sumsSquares(f, m, n, root) {
 			continue
 		}
-		// What else the chain after it reads must be there.
+		// The other operands of the chain after it must be available.
 		ready := true
 		for v := range s.readsOf(f, &s.p.Nodes[j]).inPlace {
 			ready = ready && (v == root || s.inMemory[v] && !s.underWay.brings(v))
@@ -70,7 +69,7 @@ func (s *scope) findMoments(f *fusion, i int) bool {
 	return false
 }
 
-// readsInOrder reports whether what a chain computes from the result of m reads a value in its own place only.
+// readsInOrder reports whether a chain that uses the result of m reads a value only at the chain's own index.
 func (s *scope) readsInOrder(f *fusion, n *ir.Node, inPlace bool, m *ir.Node, v ir.Value) bool {
 	if n == m {
 		return true
@@ -88,7 +87,7 @@ func (s *scope) readsInOrder(f *fusion, n *ir.Node, inPlace bool, m *ir.Node, v 
 	return true
 }
 
-// isMean reports whether root is the mean of what a Reduce sums, as floats.
+// isMean reports whether root is the mean of the floats that a Reduce sums.
 func (s *scope) isMean(n *ir.Node, root ir.Value) bool {
 	t := s.p.Type(n.Inputs[0])
 	made := s.makers[root]
@@ -104,7 +103,7 @@ func (s *scope) isMean(n *ir.Node, root ir.Value) bool {
 	return known && (made.Op == ir.Div && by == length || made.Op == ir.Mul && math.Abs(by*length-1) < 1e-6)
 }
 
-// constantOf is the number that all elements of a value are, where that is known.
+// constantOf returns the number that all elements of a value equal, if known.
 func (s *scope) constantOf(v ir.Value) (float64, bool) {
 	n := s.makers[v]
 	for n != nil && (n.Op == ir.Broadcast || n.Op == ir.Reshape) {
@@ -120,7 +119,7 @@ func (s *scope) constantOf(v ir.Value) (float64, bool) {
 	return ir.Element(l.Data, l.Type.DType, 0), true
 }
 
-// sumsSquares reports whether a Reduce adds up the squares of x - mean, where mean is that of x along the same axes.
+// sumsSquares reports whether a Reduce sums the squares of x - mean, where mean is the mean of x along the same axes.
 func (s *scope) sumsSquares(f *fusion, m, n *ir.Node, mean ir.Value) bool {
 	a, b := m.Attrs.(ir.ReduceAttrs), n.Attrs.(ir.ReduceAttrs)
 	made := func(v ir.Value, op ir.Op) *ir.Node {
@@ -141,7 +140,7 @@ func (s *scope) sumsSquares(f *fusion, m, n *ir.Node, mean ir.Value) bool {
 	if wide == nil {
 		return false
 	}
-	// The mean lacks the axes, or has them with a length of 1.
+	// The mean lacks the reduced axes, or they have length 1.
 	shape, from := s.p.Type(n.Inputs[0]).Shape, wide.Inputs[0]
 	if r := made(from, ir.Reshape); r != nil {
 		from = r.Inputs[0]
@@ -174,11 +173,11 @@ func (s *scope) sumsSquares(f *fusion, m, n *ir.Node, mean ir.Value) bool {
 	return at.Size() == kept
 }
 
-// maxFollowers is how many nodes may follow a reduction in its kernel.
+// maxFollowers limits the nodes that are computed after a reduction in its kernel.
 const maxFollowers = 4
 
-// findFollowers finds nodes that are computed element by element from what the kernel of node i makes, like the
-// reciprocal root of a variance: the same threads compute them.
+// findFollowers finds nodes computed elementwise from the results of node i's kernel, such as the reciprocal root of a
+// variance: the same threads compute them.
 func (s *scope) findFollowers(f *fusion, i int) {
 	reduce, root := s.reduces(f, i), s.p.Nodes[i].Outputs[0]
 	if reduce == nil || s.committed[root] {

@@ -48,7 +48,7 @@ func (g *gen) reverse(n *ir.Node, x *index) ptx.Operand {
 	return g.value(n.Inputs[0], along(shape, from))
 }
 
-// pad reads the operand at an index that is brought into it, and takes the padding value outside.
+// pad reads the operand at a clamped index, and selects the padding value outside.
 func (g *gen) pad(n *ir.Node, x *index) ptx.Operand {
 	a, shape := n.Attrs.(ir.PadAttrs), g.p.Type(n.Inputs[0]).Shape
 	outside := g.value(n.Inputs[1], at(nil, ptx.Int32(0)))
@@ -83,7 +83,7 @@ func (g *gen) pad(n *ir.Node, x *index) ptx.Operand {
 	return g.pick(inside, y, outside)
 }
 
-// concat reads each operand at an index that is brought into it, and takes the one that the element is in.
+// concat reads each operand at a clamped index, and selects the one that contains the element.
 func (g *gen) concat(n *ir.Node, x *index) ptx.Operand {
 	axis := n.Attrs.(ir.AxisAttrs).Axis
 	to := g.split(x)
@@ -110,7 +110,7 @@ func (g *gen) concat(n *ir.Node, x *index) ptx.Operand {
 	return y
 }
 
-// starts are the starts of a dynamic slice, clamped so that the cut fits.
+// starts are the start indices of a dynamic slice, clamped so that the slice fits.
 func (g *gen) starts(values []ir.Value, shape ir.Shape, sizes []int) []ptx.Operand {
 	starts := make([]ptx.Operand, len(values))
 	for i, v := range values {
@@ -162,7 +162,7 @@ func (g *gen) dynamicUpdate(n *ir.Node, x *index) ptx.Operand {
 	return g.pick(inside, y, old)
 }
 
-// inAxis brings an index into an axis that is not empty and says whether it was inside.
+// inAxis clamps an index to a nonempty axis and says whether it was inside.
 func (g *gen) inAxis(d ir.DType, i ptx.Operand, length int) (clamped, inside ptx.Operand) {
 	k, c, s := g.k, classOf(d), suffix(d)
 	i = g.mov(c, i)
@@ -171,7 +171,7 @@ func (g *gen) inAxis(d ir.DType, i ptx.Operand, length int) (clamped, inside ptx
 	if c == ptx.B64 {
 		unsigned = "u64"
 	}
-	inside = g.compare("le", unsigned, i, last) // negative ones are very large
+	inside = g.compare("le", unsigned, i, last) // negative ones are very large as unsigned numbers
 	if d.IsSigned() {
 		i = k.Op(c, "max."+s, i, g.integer(c, 0))
 	}
@@ -182,8 +182,7 @@ func (g *gen) inAxis(d ir.DType, i ptx.Operand, length int) (clamped, inside ptx
 	return i, inside
 }
 
-// gather reads where the indices say. Whether these are inside is looked at by a kernel of its own where it is an
-// error.
+// gather reads where the indices say. If indices outside are errors, a separate kernel checks them.
 func (g *gen) gather(n *ir.Node, x *index) ptx.Operand {
 	a := n.Attrs.(ir.GatherAttrs)
 	table, where := g.p.Type(n.Inputs[0]), g.p.Type(n.Inputs[1])
@@ -204,7 +203,7 @@ func (g *gen) gather(n *ir.Node, x *index) ptx.Operand {
 	return g.pick(inside, y, g.constant(d, 0))
 }
 
-// resample is a weighted sum of cells along an axis, in float32 at least.
+// resample is a weighted sum of cells along an axis, computed in at least float32.
 func (g *gen) resample(n *ir.Node, x *index) ptx.Operand {
 	a := n.Attrs.(ir.ResampleAttrs)
 	t := g.p.Type(n.Inputs[0])

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// narrow returns the pass that joins very many operands of a Concat in groups first, so that kernels have few enough
+// narrow returns the pass that concatenates very many operands in groups first, so that kernels do not have too many
 // parameters.
 func narrow() pass.Pass { return pass.Inside(pass.New("narrow", narrowed)) }
 

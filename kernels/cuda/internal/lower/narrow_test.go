@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Kernels have few enough parameters, whatever a program joins.
+// Kernels do not have too many parameters, however many operands a program concatenates.
 func TestManyOperands(t *testing.T) {
 	for _, operands := range []int{2, 255, 257, 700, 7000} {
 		p := ir.New("many")
@@ -28,7 +28,7 @@ func TestManyOperands(t *testing.T) {
 		joined := add(ir.Concat, ir.AxisAttrs{Axis: 1}, parts...)
 		p.AddOutput("joined", add(ir.Tanh, nil, joined))
 		var sum ir.Value
-		for i := range 3 { // of what is joined
+		for i := range 3 { // several concatenations in one kernel
 			several := make([]ir.Value, operands)
 			for j := range several {
 				several[j] = p.AddInput("z", typ)

@@ -16,10 +16,10 @@ const (
 	Output
 	Arena
 	Constants
-	Tickets // of the session: numbers of 32 bits that are 0 when a kernel begins, and when it ends
+	Tickets // of the session: 32-bit numbers that are 0 when a kernel begins and when it ends
 )
 
-// Place is where a value lies.
+// Place is the location of a value.
 type Place struct {
 	Space   Space
 	Index   int // of the input or output
@@ -27,34 +27,34 @@ type Place struct {
 	Strides []Stride
 }
 
-// Stride moves a place with the step of a loop.
+// Stride moves a place with each step of a loop.
 type Stride struct {
 	Loop  int
 	Bytes int64
 }
 
-// ArgKind says what an argument of a kernel is.
+// ArgKind says what a kernel argument is.
 type ArgKind uint8
 
-// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the
-// program apart in it, the number of the replica, the description of a matrix.
+// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that identifies
+// the program in the flag, the replica's number, a tensor map.
 const (
 	Address ArgKind = iota
 	Flag
 	Number
 	Replica
-	TensorMap // of a matrix at a place; such arguments come last
+	TensorMap // of a matrix at a place; tensor maps come last
 )
 
-// Arg is an argument of a kernel.
+// Arg is a kernel argument.
 type Arg struct {
 	Kind  ArgKind
 	Place Place
 	Tiled Tiled
 }
 
-// Tiled is a matrix of 16-bit elements, or a batch of them, and the part that kernels copy at once. Lists begin with
-// the axis that is fastest in memory.
+// Tiled describes a matrix of 16-bit elements, or a batch of them, and the box that kernels copy at once. Lists begin
+// with the innermost axis.
 type Tiled struct {
 	BFloat16 bool
 	Rank     int
@@ -63,17 +63,17 @@ type Tiled struct {
 	Box      [3]int
 }
 
-// StepKind says what a step is.
+// StepKind says what a step does.
 type StepKind uint8
 
 // The kinds of steps.
 const (
 	Launch   StepKind = iota
 	Loop              // Body, Length times
-	While             // Head, then Body where the byte at Predicate is not 0, and again
+	While             // repeats Head, then Body, as long as the byte at Predicate is not 0
 	Collect           // a collective over Values
-	Await             // for the collectives until that of this Number
-	Multiply          // Before, Product or Convolution by a library, then Head; Body where that is not possible
+	Await             // waits for the collectives up to the one with this Number
+	Multiply          // Before, then Product or Convolution by a library, then Head; Body if the library cannot do it
 )
 
 // Step is one action of a plan.
@@ -84,17 +84,17 @@ type Step struct {
 	Op     ir.Op
 	Grid   [3]int
 	Block  int
-	Shared int // bytes of shared memory that the launch gives
+	Shared int // bytes of dynamic shared memory
 	Args   []Arg
-	Name   string // of the ops that the kernel computes
-	Bytes  int64  // that it reads and writes, each value counted once
+	Name   string // names of the ops that the kernel computes
+	Bytes  int64  // read and written, counting each value once
 	FLOPs  int64  // of products
-	Tensor bool   // by tensor cores, of elements of 16 bits
-	TF32   bool   // by tensor cores, of float32
+	Tensor bool   // uses tensor cores for 16-bit elements
+	TF32   bool   // uses tensor cores for float32
 
-	// Product is what cuBLASLt multiplies: Args are the operands, the result and the library's own memory.
+	// Product is a product for cuBLASLt. Args are the operands, the result and the library's workspace.
 	Product *Product
-	// Convolution is what cuDNN makes: Args are x, w, y, the bias, and the library's own memory.
+	// Convolution is a convolution for cuDNN. Args are x, w, y, the bias and the library's workspace.
 	Convolution *Convolution
 	Before      []Step
 
@@ -105,12 +105,12 @@ type Step struct {
 
 	Attrs  ir.CollectiveAttrs
 	Values []Region // of a collective: the operands, then the results
-	// Number counts the collectives that go on beside the kernels after them, from 1, until a step of kind Await; 0 is
-	// one whose results are needed at once.
+	// Number, from 1, identifies a collective that runs concurrently with the kernels after it, until a step of kind
+	// Await; 0 means that its results are needed at once.
 	Number int
 }
 
-// Region is memory of a type.
+// Region is memory with a type.
 type Region struct {
 	Type  ir.Type
 	Place Place
@@ -123,7 +123,7 @@ type Check struct {
 	Axis   int
 	Length int
 
-	finite ir.CheckFiniteAttrs // of a CheckFinite, which tells the number of the element
+	finite ir.CheckFiniteAttrs // of a CheckFinite, which reports the number of the element
 	shape  ir.Shape            // of its operand
 }
 
@@ -138,25 +138,25 @@ func (c Check) Error(index int64) error {
 	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
 }
 
-// Plan is a program in kernels.
+// Plan is a program as kernels.
 type Plan struct {
-	Text       string // of the module
+	Text       string // the module's text
 	Steps      []Step
 	ArenaBytes int64
-	Peak       string // path of the layer whose kernels find the arena at its largest
+	Peak       string // path of the layer during whose kernels the arena is largest
 	Constants  []byte
 	Checks     []Check
 	Loops      int
 	Nodes      int
-	Launches   int // steps that launch kernels, loops counted once
-	Collects   int // collectives of several replicas, loops counted once
-	Beside     int // of these, those that go on beside kernels
-	Tickets    int // how many there are
-	Products   int // and convolutions that libraries make, numbered from 0
-	// Fixed says that all runs do the same launches, so that they can be captured.
+	Launches   int // number of kernel launches, counting loops once
+	Collects   int // number of collectives of several replicas, counting loops once
+	Beside     int // how many of these run concurrently with kernels
+	Tickets    int // number of tickets
+	Products   int // number of products and convolutions by libraries, numbered from 0
+	// Fixed says that all runs make the same launches, so that they can be captured.
 	Fixed bool
 }
 
-// FlagBytes is the size of a failure flag: set or not, the program's number, the number of the check, the index (64
+// FlagBytes is the size of a failure flag: whether it is set, the program's number, the check's number, the index (64
 // bits).
 const FlagBytes = 24

@@ -7,19 +7,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A node that is computed element by element, and whose result must be in memory, needs a kernel only to write it. Such
-// nodes wait until something reads their results, and share a launch. Nodes of one shape that read each other's results
-// at the same positions are computed by the same threads; nodes that do not depend on each other are computed by other
-// blocks. So the update of a variable with its moments is one pass over memory, and the updates of many variables are
-// one launch.
+// A node that is computed elementwise, and whose result must be in memory, needs a kernel only to store it. Such nodes
+// wait until something reads their results, and share a launch. Nodes of the same shape that read each other's results
+// at the same positions are computed by the same threads; independent nodes are computed by different blocks. So the
+// update of a variable and its moments takes one pass over memory, and the updates of many variables take one launch.
 
-// cluster is a set of nodes that the same threads compute, in their order.
+// cluster is a list of nodes that the same threads compute, in order.
 type cluster struct {
 	shape     ir.Shape
 	nodes     []int
 	weight    int
-	committed bool              // their results replace inputs
-	reads     map[ir.Value]bool // in place
+	committed bool              // its results replace inputs
+	reads     map[ir.Value]bool // reads at the element's own position
 }
 
 // together is a launch of clusters.
@@ -28,8 +27,8 @@ type together struct {
 	nodes    []int
 	of       map[ir.Value]*cluster // by result
 	readers  map[ir.Value][]reader
-	late     []ir.Value // whose memory is given back when they have been read
-	held     int        // bytes of what they read that lie in the arena
+	late     []ir.Value // to be freed once they have been read
+	held     int        // bytes of what they read in the arena
 	weight   int
 	pointers int
 }
@@ -41,14 +40,14 @@ type reader struct {
 }
 
 const (
-	maxPointers      = 480  // parameters of a kernel are 4096 bytes at most: some are left for flags
-	maxJointWeight   = 2048 // nodes that a joint kernel computes, at most: the driver compiles them at the start
+	maxPointers      = 480  // kernel parameters are limited to 4096 bytes: leave some for flags
+	maxJointWeight   = 2048 // maximum number of nodes of a joint kernel, which the driver compiles at the start
 	maxClusterWeight = 192
-	maxHeld          = 64 << 20 // bytes that wait to be read while other kernels run
+	maxHeld          = 64 << 20 // maximum bytes that wait to be read while other kernels run
 )
 
-// waits puts node i among those that wait for their launch, where it is one of these nodes. Else it launches those that
-// the node's kernel depends on, or that must have read what it overwrites.
+// waits adds node i to the nodes that wait for their launch, if it can wait. Otherwise it first launches those that
+// node i's kernel depends on, or that read what the kernel overwrites.
 func (s *scope) waits(f *fusion, i int, direct map[ir.Value]Place) bool {
 	n := &s.p.Nodes[i]
 	v := n.Outputs[0]
@@ -76,11 +75,11 @@ func (s *scope) waits(f *fusion, i int, direct map[ir.Value]Place) bool {
 	return false
 }
 
-// reads are the values in memory that the kernel of a node reads: whether only at the index of the element that it
-// computes, without a change of shape.
+// reads are the values in memory that a node's kernel reads. For each: whether it is read only at the element's own
+// index, without a change of shape.
 type reads struct {
 	inPlace map[ir.Value]bool
-	tables  int // constants in memory, and other parameters
+	tables  int // number of constants in memory and of other parameters
 }
 
 func (s *scope) readsOf(f *fusion, n *ir.Node) reads {
@@ -112,12 +111,12 @@ func (s *scope) readsOf(f *fusion, n *ir.Node) reads {
 	return r
 }
 
-// join adds node i to a launch, where that is possible.
+// join adds node i to a launch, if possible.
 func (s *scope) join(f *fusion, t *together, i int, r reads) bool {
 	n := &s.p.Nodes[i]
 	v := n.Outputs[0]
 	shape, weight := s.p.Type(v).Shape, f.weight[v]+1
-	pointers := 1 + r.tables // and what no other node of the launch reads
+	pointers := 1 + r.tables // plus what no other node of the launch reads
 	for u := range r.inPlace {
 		if len(t.readers[u]) == 0 && t.of[u] == nil {
 			pointers++
@@ -137,7 +136,7 @@ func (s *scope) join(f *fusion, t *together, i int, r reads) bool {
 		}
 	}
 	if s.committed[v] {
-		// Nodes of the launch that read what it replaces do so before it in the same threads.
+		// Nodes of the launch that read what it replaces must do so earlier in the same threads.
 		for _, r := range t.readers[s.replaced(v)] {
 			if !r.inPlace || c != nil && r.by != c {
 				return false
@@ -173,7 +172,7 @@ func (t *together) add(c *cluster, i int, v ir.Value, weight int, r reads) {
 	}
 }
 
-// sharing is the last cluster, where it reads some of the same values in place, else a new one.
+// sharing returns the last cluster, if it reads some of the same values in place, else a new one.
 func (t *together) sharing(shape ir.Shape, committed bool, weight int, r reads) *cluster {
 	if last := len(t.clusters) - 1; last >= 0 {
 		c := t.clusters[last]
@@ -190,7 +189,7 @@ func (t *together) sharing(shape ir.Shape, committed bool, weight int, r reads) 
 	return c
 }
 
-// replaced is the value of the input that a value replaces; -1 where it replaces none.
+// replaced is the value of the input that a value replaces; -1 for none.
 func (s *scope) replaced(v ir.Value) ir.Value {
 	for _, out := range s.p.Outputs {
 		if out.Value == v && out.Alias >= 0 {
@@ -247,8 +246,8 @@ func (s *scope) flush(f *fusion, direct map[ir.Value]Place) {
 	s.release(t.late)
 }
 
-// cluster computes an element of each node of a cluster. What one reads of another is in a register, rounded as memory
-// would have it.
+// cluster computes an element of each of a cluster's nodes. Their intermediate results stay in registers, rounded as
+// they would be in memory.
 func (g *gen) cluster(c *cluster, thread ptx.Operand) {
 	x := at(c.shape, thread)
 	for _, i := range c.nodes {

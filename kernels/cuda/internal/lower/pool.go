@@ -6,7 +6,7 @@ import (
 )
 
 // Pooling is computed where its result is read, like elementwise ops. An element of a gradient reads all windows that
-// cover it, so no thread adds to what another one adds to.
+// cover it, so that no two threads add to the same sum.
 
 // pooling slides a window over the spatial axes of (batch, spatial..., channels).
 type pooling struct {
@@ -14,10 +14,10 @@ type pooling struct {
 	m             *calc
 	d             ir.DType
 	a             ir.PoolAttrs
-	input, output ir.Shape // with batch and channels
+	input, output ir.Shape // including batch and channels
 }
 
-// unrolledTaps is up to how many elements of a window are read without a loop, so that they are under way together.
+// unrolledTaps is the maximum number of window elements that are read without a loop, so that their loads overlap.
 const unrolledTaps = 16
 
 func (g *gen) pooling(d ir.DType, a ir.PoolAttrs, input, output ir.Shape) *pooling {
@@ -30,15 +30,15 @@ var pools = map[ir.Op]func(g *gen, n *ir.Node, x *index) ptx.Operand{
 
 func isPool(op ir.Op) bool { return pools[op] != nil }
 
-// taps is how many elements a window has.
+// taps is the number of elements of a window.
 func taps(a ir.PoolAttrs) int { return ir.Shape(a.Window).Size() }
 
-// covering is how many windows along an axis may cover an element.
+// covering is the maximum number of windows along an axis that cover an element.
 func (w *pooling) covering(axis int) int {
 	return (w.a.Window[axis] + w.a.Strides[axis] - 1) / w.a.Strides[axis]
 }
 
-// poolWeight is how many values a pooling computes or reads for an element.
+// poolWeight is the number of values that a pooling computes or reads for an element.
 func poolWeight(p *ir.Program, n *ir.Node) int {
 	switch a := n.Attrs.(type) {
 	case ir.PoolAttrs:
@@ -52,7 +52,7 @@ func poolWeight(p *ir.Program, n *ir.Node) int {
 	return 0
 }
 
-// overlaps reports that a pooling reads elements of its first operand several times.
+// overlaps reports whether a pooling reads elements of its first operand several times.
 func overlaps(n *ir.Node) bool {
 	a, ok := n.Attrs.(ir.PoolAttrs)
 	for i := range a.Window {
@@ -61,7 +61,7 @@ func overlaps(n *ir.Node) bool {
 	return !ok || n.Op == ir.MaxPoolGrad
 }
 
-// bounds are the first cell of window o along an axis that is no padding, and the one after the last.
+// bounds returns the first cell of window o along an axis that is not padding, and the one after the last.
 func (w *pooling) bounds(axis int, o ptx.Operand) (low, high ptx.Operand) {
 	size, length := w.a.Window[axis], w.input[axis+1]
 	first := w.gen.sub(w.times(o, w.a.Strides[axis]), ptx.Int32(int64(w.a.PadLow[axis])))
@@ -75,13 +75,13 @@ func (w *pooling) bounds(axis int, o ptx.Operand) (low, high ptx.Operand) {
 	return low, high
 }
 
-// isPadded reports that some windows along an axis hold padding.
+// isPadded reports whether some windows along an axis contain padding.
 func (w *pooling) isPadded(axis int) bool {
 	return w.a.PadLow[axis] > 0 || (w.output[axis+1]-1)*w.a.Strides[axis]-w.a.PadLow[axis]+w.a.Window[axis] > w.input[axis+1]
 }
 
-// visit writes what is done with each cell of the window of an output that is no padding. Windows of few cells are
-// visited without a loop; what is found in cells of padding does not count then.
+// visit writes code for each cell of an output's window that is not padding. Small windows are unrolled; cells of
+// padding are visited too then, but do not count.
 func (w *pooling) visit(out []ptx.Operand, f func(cell []ptx.Operand, counts ptx.Operand)) {
 	n := len(w.a.Window)
 	cell := append([]ptx.Operand{}, out...)
@@ -105,7 +105,7 @@ func (w *pooling) visit(out []ptx.Operand, f func(cell []ptx.Operand, counts ptx
 		for tap := range w.a.Window[axis] {
 			inside := counts
 			cell[axis+1] = w.gen.add(low[axis], ptx.Int32(int64(tap)))
-			if w.isPadded(axis) { // past the end the last cell is read again
+			if w.isPadded(axis) { // past the end, read the last cell again
 				in := w.compare("lt", "s32", w.gen.mov(ptx.B32, cell[axis+1]), high[axis])
 				last := w.gen.sub(high[axis], ptx.Int32(1))
 				cell[axis+1] = w.k.Op(ptx.B32, "min.s32", w.gen.mov(ptx.B32, cell[axis+1]), last)
@@ -121,7 +121,7 @@ func (w *pooling) visit(out []ptx.Operand, f func(cell []ptx.Operand, counts ptx
 	visit(0, ptx.Operand{})
 }
 
-// each writes loops over all indices from low, below high.
+// each writes loops over all indices from low to below high.
 func (w *pooling) each(low, high []ptx.Operand, f func(at []ptx.Operand)) {
 	at := make([]ptx.Operand, len(low))
 	var nest func(axis int)
@@ -138,7 +138,7 @@ func (w *pooling) each(low, high []ptx.Operand, f func(at []ptx.Operand)) {
 	nest(0)
 }
 
-// count is how many cells of a window are no padding, as a float.
+// count is the number of a window's cells that are not padding, as a float.
 func (w *pooling) count(out []ptx.Operand) ptx.Operand {
 	known, cells := 1, ptx.Operand{}
 	for i := range w.a.Window {
@@ -180,8 +180,8 @@ func (g *gen) pool(n *ir.Node, x *index) ptx.Operand {
 	return w.m.div(result, w.count(out))
 }
 
-// windows writes what is done for each window that covers an element: where it lies, and the number of the element in
-// it. Those that lie closer to the end come first, so that numbers grow.
+// windows writes code for each window that covers an element: the window's position, and the element's number in it.
+// Windows closer to the end come first, so that the numbers increase.
 func (w *pooling) windows(x []ptx.Operand, f func(out []ptx.Operand, number ptx.Operand)) {
 	n := len(w.a.Window)
 	nearest, tap := make([]ptx.Operand, n), make([]ptx.Operand, n)
@@ -191,7 +191,7 @@ func (w *pooling) windows(x []ptx.Operand, f func(out []ptx.Operand, number ptx.
 		nearest[i], tap[i] = w.gen.mov(ptx.B32, w.over(padded, stride)), w.gen.mov(ptx.B32, w.mod(padded, stride))
 		candidates *= w.covering(i)
 	}
-	// one is the window that lies back[i] before the nearest one along each axis.
+	// one is the window that is back[i] before the nearest one along each axis.
 	one := func(back []ptx.Operand) {
 		out := append([]ptx.Operand{}, x...)
 		number, inside := ptx.Int32(0), ptx.Operand{}
@@ -229,7 +229,7 @@ func (w *pooling) windows(x []ptx.Operand, f func(out []ptx.Operand, number ptx.
 	}
 }
 
-// averagePoolGrad adds up the shares that an element has of the gradients of its windows.
+// averagePoolGrad adds up the element's shares of the gradients of its windows.
 func (g *gen) averagePoolGrad(n *ir.Node, x *index) ptx.Operand {
 	a, dy := n.Attrs.(ir.PoolGradAttrs), g.p.Type(n.Inputs[0])
 	w := g.pooling(dy.DType, a.Pool, a.Shape, dy.Shape)
@@ -244,7 +244,7 @@ func (g *gen) averagePoolGrad(n *ir.Node, x *index) ptx.Operand {
 	return sum
 }
 
-// maxPoolGrad adds up the gradients of the windows whose first maximum the element is.
+// maxPoolGrad adds up the gradients of the windows in which the element is the first maximum.
 func (g *gen) maxPoolGrad(n *ir.Node, x *index) ptx.Operand {
 	in, y := g.p.Type(n.Inputs[0]), g.p.Type(n.Inputs[1])
 	w := g.pooling(in.DType, n.Attrs.(ir.PoolAttrs), in.Shape, y.Shape)

@@ -20,11 +20,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 )
 
-// architectures are those that people have.
+// architectures are those in use.
 var architectures = []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}
 
-// NVIDIA's assembler takes the kernels of the whole suite for each architecture, in few enough registers and without
-// spilling any.
+// NVIDIA's assembler accepts the kernels of the whole suite for each architecture, with few enough registers and no
+// spills.
 func TestAssembler(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string
@@ -36,7 +36,8 @@ func TestAssembler(t *testing.T) {
 	t.Logf("%d kernels", len(kernels))
 	for n, architecture := range architectures {
 		t.Run(architecture, func(t *testing.T) {
-			// All kernels for the oldest one, every seventh, from another place on, for the others.
+			// All kernels for the oldest architecture, and every seventh, each time a different seventh, for the
+			// others.
 			var chosen []string
 			for i, k := range kernels {
 				if n == 0 || i%len(architectures) == n {
@@ -48,7 +49,7 @@ func TestAssembler(t *testing.T) {
 	}
 }
 
-// appendKernels appends the kernels of a program that are not there yet, under new names.
+// appendKernels appends a program's new kernels, under new names.
 func appendKernels(t *testing.T, kernels []string, p *ir.Program, o lower.Options) []string {
 	plan, err := lower.Program(p, o)
 	require.NoError(t, err, p.Name)
@@ -63,7 +64,7 @@ func appendKernels(t *testing.T, kernels []string, p *ir.Program, o lower.Option
 
 func inBatches(t *testing.T, ptxas, architecture, header string, kernels []string, most int) {
 	t.Helper()
-	if !strings.Contains(header, ptx.Dynamic) { // which loops of rows use
+	if !strings.Contains(header, ptx.Dynamic) { // used by row loops
 		header += ptx.Dynamic
 	}
 	for batch := range slices.Chunk(kernels, 400) {
@@ -71,7 +72,7 @@ func inBatches(t *testing.T, ptxas, architecture, header string, kernels []strin
 	}
 }
 
-// Attention may have more registers than other kernels: its blocks are small, and its threads keep queries and sums.
+// Attention may use more registers than other kernels: its blocks are small, and its threads keep queries and sums.
 func TestAssemblerOfAttention(t *testing.T) {
 	ptxas := assembler(t)
 	for n, c := range []struct {
@@ -94,14 +95,14 @@ func TestAssemblerOfAttention(t *testing.T) {
 		}
 		for i, architecture := range architectures[1:] {
 			if testing.Short() && i != n%len(architectures[1:]) {
-				continue // each case for one, each of which has cases of both types
+				continue // each case for one architecture; each architecture has cases of both types
 			}
 			inBatches(t, ptxas, architecture, ptx.HeaderAmpere, kernels, c.most)
 		}
 	}
 }
 
-// The assembler takes the kernels for tensor cores too, those of the suite and large ones.
+// The assembler accepts the kernels for tensor cores too, those of the suite and large ones.
 func TestAssemblerOfTensorCores(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string
@@ -131,7 +132,7 @@ func TestAssemblerOfTensorCores(t *testing.T) {
 	}
 }
 
-// The assembler takes the products of warp groups, and lets them go on beside copies.
+// The assembler accepts warp-group products, and does not serialize them with copies.
 func TestAssemblerOfWarpGroups(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string
@@ -151,8 +152,8 @@ func TestAssemblerOfWarpGroups(t *testing.T) {
 	inBatches(t, ptxas, "sm_90a", ptx.HeaderHopper+ptx.Dynamic, kernels, 255)
 }
 
-// The assembler takes large reductions, several at once, in few enough registers: those of batch normalization. So it
-// does pooling.
+// The assembler accepts large reductions, several at once, with few enough registers: those of batch normalization.
+// Also pooling.
 func TestAssemblerOfReductions(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels, pools []string
@@ -168,7 +169,7 @@ func TestAssemblerOfReductions(t *testing.T) {
 	}
 }
 
-// The assembler takes group normalization and its gradient, of groups that lie along memory and across.
+// The assembler accepts group normalization and its gradient, for groups along the innermost axis and across it.
 func TestAssemblerOfNormalizations(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string
@@ -197,7 +198,7 @@ func TestAssemblerOfNormalizations(t *testing.T) {
 	}
 }
 
-// The assembler takes what goes before and after calls of libraries.
+// The assembler accepts the kernels before and after library calls.
 func TestAssemblerBesideLibraries(t *testing.T) {
 	ptxas := assembler(t)
 	for _, library := range []string{lower.BLAS, lower.DNN} {
@@ -209,8 +210,8 @@ func TestAssemblerBesideLibraries(t *testing.T) {
 	}
 }
 
-// The assembler takes kernels of products and convolutions that find statistics of their results, with tiles of every
-// size.
+// The assembler accepts products and convolutions whose kernels compute statistics of their results, with tiles of
+// every size.
 func TestAssemblerOfStatistics(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels, plain, groups []string
@@ -224,7 +225,7 @@ func TestAssemblerOfStatistics(t *testing.T) {
 					kernels = appendKernels(t, kernels, p, o)
 				}
 				if o.Capability, o.Hopper, o.Bulk = 90, true, true; d.IsHalf() && (!testing.Short() || way == 0 || way == 3) {
-					o.Pick = func(lower.Question) int { return way + 6*(way%2) } // odd ones with bulk copies
+					o.Pick = func(lower.Question) int { return way + 6*(way%2) } // odd ways use bulk copies
 					groups = appendKernels(t, groups, p, o)
 				}
 			}
@@ -235,7 +236,7 @@ func TestAssemblerOfStatistics(t *testing.T) {
 	inBatches(t, ptxas, "sm_90a", ptx.HeaderHopper+ptx.Dynamic, groups, 255)
 }
 
-// statistics is a product, and the mean and the variance of its columns.
+// statistics is a product, with the mean and the variance of its columns.
 func statistics(t testing.TB, d ir.DType, rows int) *ir.Program {
 	p := ir.New("statistics")
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
@@ -261,7 +262,7 @@ func statistics(t testing.TB, d ir.DType, rows int) *ir.Program {
 	return p
 }
 
-// pooling is pooling by windows that overlap, with its gradients.
+// pooling is pooling with overlapping windows, and its gradients.
 func pooling(t testing.TB, d ir.DType, window int) *ir.Program {
 	p := ir.New("pooling")
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
@@ -299,7 +300,7 @@ func assemble(t *testing.T, ptxas, architecture, text string, most int) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	out, err := exec.Command(ptxas, "-v", "-arch="+architecture, "-o", file+".cubin", file).CombinedOutput()
 	require.NoError(t, err, "%.2000s", out)
-	assert.NotContains(t, string(out), "serialized") // products of warp groups
+	assert.NotContains(t, string(out), "serialized") // of warp groups
 	kernels := strings.Split(string(out), "Compiling entry function '")[1:]
 	require.Len(t, kernels, strings.Count(text, ".entry "))
 	for _, k := range kernels {
@@ -307,7 +308,7 @@ func assemble(t *testing.T, ptxas, architecture, text string, most int) {
 		_, body, _ := strings.Cut(text, ".entry "+name+"(")
 		limit := most
 		if _, block, _ := strings.Cut(body, "\n"); strings.HasPrefix(block, ".maxntid 32,") {
-			limit = 255 // of one warp: the assembler unrolls its loops as it likes
+			limit = 255 // blocks of one warp: the assembler unrolls their loops freely
 		}
 		assert.Equal(t, "0", spills.FindStringSubmatch(rest)[1], "bytes spilled by %s for %s", name, architecture)
 		n, err := strconv.Atoi(registers.FindStringSubmatch(rest)[1])
@@ -316,7 +317,7 @@ func assemble(t *testing.T, ptxas, architecture, text string, most int) {
 	}
 }
 
-// Every op has a way to run on the device.
+// Every op runs on the device in some way.
 func TestEveryOp(t *testing.T) {
 	for _, op := range ir.Ops() {
 		assert.NotEmpty(t, lower.How(op), "%v", op)

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// finish stores the value root at an index, where the anchor of the kernel is known there. It returns what memory has.
+// finish stores the value root at an index, given the result of the kernel's anchor there. It returns the number as
+// stored.
 func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx.Operand) ptx.Operand {
 	g.memo[read{anchor, x}] = result
 	r := result
@@ -22,7 +23,7 @@ func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx
 	return r
 }
 
-// asStored is a number rounded as memory would have it.
+// asStored rounds a number as storing it would.
 func (g *gen) asStored(d ir.DType, x ptx.Operand) ptx.Operand {
 	if !d.IsHalf() {
 		return x
@@ -30,7 +31,8 @@ func (g *gen) asStored(d ir.DType, x ptx.Operand) ptx.Operand {
 	return g.widen(d, g.narrow(d, x))
 }
 
-// reduction is Reduces of one shape over the same axes: outputs elements, each combined from length ones.
+// reduction is one or more Reduces of the same shape over the same axes: outputs elements, each combined from length
+// ones.
 type reduction struct {
 	*scope
 	all             []*total
@@ -39,12 +41,12 @@ type reduction struct {
 	shape, out      ir.Shape
 	kept, reduced   ir.Shape
 	outputs, length int
-	inner           int           // distance of neighbours among the reduced elements in memory; 0 where they have none
-	slots           []ptx.Operand // of a thread, through which its sums meet those of others
-	along           bool          // neighbours among the reduced ones are neighbours in memory
+	inner           int           // distance in memory of successive reduced elements; 0 if it varies
+	slots           []ptx.Operand // shared memory of a thread, through which its sums reach other threads
+	along           bool          // successive reduced elements are adjacent in memory
 }
 
-// reduce combines elements in an order that the shape alone decides.
+// reduce combines elements in an order that depends on the shape alone.
 func (s *scope) reduce(n *ir.Node, root ir.Value) {
 	r := s.reductionOf(n, root)
 	if r.outputs == 0 {
@@ -69,7 +71,7 @@ func (s *scope) reduce(n *ir.Node, root ir.Value) {
 	g.launch(grid, block)
 }
 
-// finishing returns what writes the results.
+// finishing returns the function that writes the results.
 func (r *reduction) finishing(g *gen) finishing {
 	first := r.all[0]
 	to := make([]ptx.Operand, len(r.all))
@@ -102,27 +104,27 @@ func (r *reduction) finishing(g *gen) finishing {
 	}
 }
 
-// finishing does something with the sums of a part of an output's elements.
+// finishing uses the sums of one part of an output's elements.
 type finishing func(part ptx.Operand, x *index, sums []ptx.Operand)
 
 const (
-	manyElements = 1 << 17 // from here on, a reduction is worth a second kernel
-	manyBlocks   = 528     // that fill a device
-	columnsWide  = 32      // neighbours that a warp reads
+	manyElements = 1 << 17 // from this size on, a reduction is worth a second kernel
+	manyBlocks   = 528     // enough to fill a device
+	columnsWide  = 32      // adjacent elements that a warp reads
 )
 
-// share says how many threads of a block share the elements of an output, and into how many parts these are divided
-// that are combined by a second kernel.
+// share returns how many threads of a block share the elements of an output, and into how many parts these are divided,
+// which are combined at the end.
 func (r *reduction) share() (lanes, parts int) {
 	lanes, parts = lanesFor(r.outputs, r.length), 1
 	switch {
 	case len(r.spread) > 0:
 		return r.spreadLanes(), 1
 	case slices.ContainsFunc(r.all, func(t *total) bool { return t.kind == ir.Prod && t.dtype == ir.Float64 }):
-		return 1, 1 // errors of products do not cancel: nothing is gained by another order than that of rows
+		return 1, 1 // rounding errors of products do not cancel: another order gains nothing
 	case r.outputs*r.length < manyElements || r.length < 512:
 		return lanes, 1
-	case !r.along && r.outputs >= columnsWide: // a warp reads neighbours
+	case !r.along && r.outputs >= columnsWide: // a warp reads adjacent elements
 		lanes = 256 / columnsWide
 	}
 	blocks := (r.outputs + 256/lanes - 1) / (256 / lanes)
@@ -132,7 +134,7 @@ func (r *reduction) share() (lanes, parts int) {
 	return lanes, parts
 }
 
-// index is that of an operand's element, by an output's index and a number among the reduced ones.
+// index is that of an operand's element, given the output's index and a number among the reduced elements.
 func (r *reduction) index(g *gen, x *index, number ptx.Operand) *index {
 	axes := make([]ptx.Operand, len(r.shape))
 	k, j := 0, 0
@@ -147,7 +149,7 @@ func (r *reduction) index(g *gen, x *index, number ptx.Operand) *index {
 		}
 	}
 	in := along(r.shape, axes)
-	if r.inner > 0 { // no need to divide numbers and to multiply them again
+	if r.inner > 0 { // avoids dividing numbers and multiplying them again
 		n := g.number(x)
 		outer, inner := g.over(n, r.inner), g.mod(n, r.inner)
 		in.linear = g.add(g.add(g.times(outer, r.length*r.inner), inner), g.times(number, r.inner))
@@ -155,8 +157,8 @@ func (r *reduction) index(g *gen, x *index, number ptx.Operand) *index {
 	return in
 }
 
-// inParts combines parts of the elements into the arena. The last block of those that have the parts of an output
-// combines these.
+// inParts combines parts of the elements into the arena. The last block of those that share an output combines the
+// parts.
 func (r *reduction) inParts(lanes, parts int) {
 	g := r.kernel(r.all[0].n)
 	partial, sizes, types := make([]Place, len(r.sums)), make([]int, len(r.sums)), make([]ir.DType, len(r.sums))
@@ -198,7 +200,7 @@ type joining struct {
 	done finishing
 }
 
-// join combines parts from a number on, in steps: several are read at once.
+// join combines parts from a number on, in steps, reading several at once.
 func (r *reduction) join(g *gen, j *joining, x *index, first, limit ptx.Operand, step int) []ptx.Operand {
 	const many = 4
 	sums := r.begin(g)
@@ -216,18 +218,18 @@ func (r *reduction) join(g *gen, j *joining, x *index, first, limit ptx.Operand,
 	return sums
 }
 
-// lessThan is a limit less n, or 0.
+// lessThan returns limit - n, or 0 if that is negative.
 func (g *gen) lessThan(limit ptx.Operand, n int) ptx.Operand {
 	enough := g.k.Op(ptx.B32, "max.u32", g.mov(ptx.B32, limit), ptx.Int32(int64(n)))
 	return g.k.Op(ptx.B32, "sub.s32", enough, ptx.Int32(int64(n)))
 }
 
-// inBlocks lets lanes of a block each combine some elements of an output's part, and combines what they have in shared
+// inBlocks lets lanes of a block each combine some elements of an output's part, and then combines their sums in shared
 // memory.
 func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumulating, done finishing, last *joining) {
 	const block = 256
 	k := g.k
-	each := block / lanes // outputs of a block
+	each := block / lanes // outputs per block
 	groups := (r.outputs + each - 1) / each
 	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
 	cta := g.mov(ptx.B32, special("%ctaid.x"))
@@ -274,13 +276,13 @@ func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumu
 	g.launch([3]int{groups * parts, 1, 1}, block)
 }
 
-// meet combines the sums of the lanes; the first one has them then.
+// meet combines the lanes' sums; the first lane has them afterwards.
 func (r *reduction) meet(g *gen, sums []ptx.Operand, tid, lane ptx.Operand, lanes, distance, block int) {
 	if lanes == 1 {
 		return
 	}
 	k := g.k
-	if r.slots == nil { // else there was a barrier since they were read
+	if r.slots == nil { // otherwise a barrier has followed the last read
 		for _, t := range r.sums {
 			r.slots = append(r.slots, k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(int64(sizeOf(t.class))), g.shared(k.Shared(block*sizeOf(t.class)))))
 		}
@@ -305,7 +307,7 @@ func (r *reduction) meet(g *gen, sums []ptx.Operand, tid, lane ptx.Operand, lane
 	}
 }
 
-// lanesFor is how many threads share the work for an output.
+// lanesFor is the number of threads that share the work for an output.
 func lanesFor(outputs, length int) int {
 	lanes := 1
 	for length >= 64 && lanes < 256 && lanes*16 < length && outputs*lanes < 1<<17 {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// accumulator is how elements of a type are held while they are combined: truth values as integers.
+// accumulator is the class in which elements of a type are combined: booleans as integers.
 func accumulator(d ir.DType) ptx.Class {
 	if d == ir.Bool {
 		return ptx.B32
@@ -15,7 +15,7 @@ func accumulator(d ir.DType) ptx.Class {
 	return classOf(d)
 }
 
-// neutral is the number that changes nothing.
+// neutral is the neutral element.
 func (g *gen) neutral(kind ir.Kind, d ir.DType) ptx.Operand {
 	if d == ir.Bool {
 		return ptx.Int32(int64(map[ir.Kind]int{ir.And: 1, ir.Min: 1, ir.Prod: 1}[kind]))
@@ -24,7 +24,7 @@ func (g *gen) neutral(kind ir.Kind, d ir.DType) ptx.Operand {
 	return g.constant(d, x)
 }
 
-// combine joins two accumulators.
+// combine combines two accumulators.
 func (g *gen) combine(kind ir.Kind, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	op := map[ir.Kind]ir.Op{ir.Sum: ir.Add, ir.Mean: ir.Add, ir.Prod: ir.Mul, ir.Max: ir.Maximum, ir.Min: ir.Minimum, ir.And: ir.BitAnd, ir.Or: ir.BitOr}[kind]
 	if d == ir.Bool {
@@ -47,7 +47,7 @@ func (g *gen) fromAccumulator(d ir.DType, x ptx.Operand) ptx.Operand {
 	return x
 }
 
-// total is one of them.
+// total is one of a kernel's reductions.
 type total struct {
 	n     *ir.Node
 	root  ir.Value
@@ -56,7 +56,7 @@ type total struct {
 	class ptx.Class
 }
 
-// sum is a number that a thread keeps while it combines elements.
+// sum is a number that a thread keeps while combining elements.
 type sum struct {
 	kind  ir.Kind
 	dtype ir.DType
@@ -68,7 +68,7 @@ func (s *scope) total(n *ir.Node, root ir.Value) *total {
 	return &total{n, root, n.Attrs.(ir.ReduceAttrs).Kind, d, accumulator(d)}
 }
 
-// findSums says what is combined.
+// findSums determines what is combined.
 func (r *reduction) findSums() {
 	first := r.all[0]
 	if r.moments {
@@ -81,7 +81,7 @@ func (r *reduction) findSums() {
 	}
 }
 
-// begin returns registers for the sums.
+// begin returns initialized registers for the sums.
 func (r *reduction) begin(g *gen) []ptx.Operand {
 	sums := make([]ptx.Operand, len(r.sums))
 	for i, t := range r.sums {
@@ -90,7 +90,7 @@ func (r *reduction) begin(g *gen) []ptx.Operand {
 	return sums
 }
 
-// merge adds another thread's sums.
+// merge merges another thread's sums.
 func (r *reduction) merge(g *gen, sums, theirs []ptx.Operand) {
 	if r.moments {
 		g.mergeMoments(sums, theirs)
@@ -101,7 +101,7 @@ func (r *reduction) merge(g *gen, sums, theirs []ptx.Operand) {
 	}
 }
 
-// totals are the results.
+// totals returns the results.
 func (r *reduction) totals(g *gen, sums []ptx.Operand) []ptx.Operand {
 	if !r.moments {
 		return sums
@@ -110,10 +110,10 @@ func (r *reduction) totals(g *gen, sums []ptx.Operand) []ptx.Operand {
 	return []ptx.Operand{m.mul(sums[1], sums[0]), sums[2]}
 }
 
-// accumulating combines the elements of an output from first on, below limit, in steps.
+// accumulating combines an output's elements from first to below limit, in steps.
 type accumulating func(x *index, first, limit ptx.Operand, step int) []ptx.Operand
 
-// accumulate reads elements one by one, or several at once, so that more of memory is under way.
+// accumulate reads elements one by one, or several at once, so that more loads overlap.
 func (r *reduction) accumulate(g *gen, several bool) accumulating {
 	return func(x *index, first, limit ptx.Operand, step int) []ptx.Operand {
 		sums := r.begin(g)

@@ -8,15 +8,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A loop whose steps keep examples apart is one kernel, as in recurrent layers and their gradients once sums over
-// examples are taken out (hoist.go). Each block has a few examples and processes them through all steps. The nodes of a
-// step are computed in order, with a barrier where a thread reads what others of the block have written. Blocks never
-// wait for each other.
+// A loop whose steps treat examples separately is one kernel. Recurrent layers are such loops, and so are their
+// gradients once sums over examples have been moved out (hoist.go). Each block processes a few examples through all
+// steps. The nodes of a step are computed in order, with a barrier where a thread reads what other threads of the block
+// have written. Blocks never wait for each other.
 
 const (
 	maxRowConstants = 512 << 10 // bytes of matrices that each block reads in each step
-	rowBlocks       = 128       // blocks that a loop is divided into, about as many as a device runs at once
-	maxRows         = 8         // examples of a block
+	rowBlocks       = 128       // blocks that a loop is divided into, about as many as a device runs concurrently
+	maxRows         = 8         // examples per block
 )
 
 // rowLoop is the kernel of such a loop.
@@ -25,28 +25,28 @@ type rowLoop struct {
 	f       *fusion
 	attrs   ir.ScanAttrs
 	batch   int
-	rows    int // of a block
+	rows    int // per block
 	block   int
 	states  []Place // of the carried values
-	stacked []Place // of the results of all steps
+	stacked []Place // of the stacked results
 
-	tid, first ptx.Operand // first is the number of the block's first example
+	tid, first ptx.Operand // first is the block's first example
 	moving     []moving
-	out        []ptx.Operand    // where the results of a step go, by their numbers after the states
-	writes     map[ir.Value]int // of a value that is written there at once: which one
+	out        []ptx.Operand    // where a step's results are written, numbered after the states
+	writes     map[ir.Value]int // the result that a value is written to directly
 	hazards    hazards
 	bytes      int64
 	cached     map[ir.Value]cached
 }
 
-// moving is a pointer that advances with the step.
+// moving is a pointer that advances with each step.
 type moving struct {
 	register ptx.Operand
 	bytes    int64
 }
 
-// rowsOfLoop is how many examples a loop goes on with apart from each other; 0 where it does not, or where a kernel of
-// its own would not be faster.
+// rowsOfLoop is the number of examples that a loop treats separately; 0 if it does not, or if such a kernel would not
+// be faster.
 func (s *scope) rowsOfLoop(a ir.ScanAttrs, f *fusion) int {
 	p := s.p
 	if a.Carry == 0 || a.Length < 2 {
@@ -90,8 +90,8 @@ func (s *scope) rowsOfLoop(a ir.ScanAttrs, f *fusion) int {
 	return batch
 }
 
-// keepsRowsApart reports whether the result of a node has the examples on its first axis, and whether, if an operand
-// has them, each example's result depends on that example alone.
+// keepsRowsApart reports whether the result of a node has the examples on its first axis (apart), and, if an operand
+// does, whether each example's result depends on that example alone (ok).
 func keepsRowsApart(p *ir.Program, n *ir.Node, row []bool, batch int) (apart, ok bool) {
 	shape := p.Type(n.Outputs[0]).Shape
 	apart = slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return row[v] })
@@ -118,7 +118,7 @@ func keepsRowsApart(p *ir.Program, n *ir.Node, row []bool, batch int) (apart, ok
 	return apart, n.Op.IsElementwise()
 }
 
-// inRows writes a loop as one kernel, and reports whether it is one of those.
+// inRows writes a loop as one kernel, and reports whether it could.
 func (s *scope) inRows(n *ir.Node, a ir.ScanAttrs, body *scope, f *fusion, states, xs, stacked []Place) bool {
 	batch := body.rowsOfLoop(a, f)
 	if batch == 0 {
@@ -155,7 +155,7 @@ func (s *scope) inRows(n *ir.Node, a ir.ScanAttrs, body *scope, f *fusion, state
 	return true
 }
 
-// begin makes the pointers to what belongs to a step.
+// begin makes the pointers to a step's inputs and outputs.
 func (l *rowLoop) begin(xs []Place) {
 	p, a := l.p, l.attrs
 	for i, in := range p.Inputs[a.Carry : a.Carry+a.Xs] {
@@ -173,7 +173,7 @@ func (l *rowLoop) begin(xs []Place) {
 	}
 }
 
-// pointerOfStep is a pointer to a value of the first step that runs, which moves with the steps.
+// pointerOfStep is a pointer to a value of the first step that runs; it moves with the steps.
 func (l *rowLoop) pointerOfStep(place Place, v ir.Value) ptx.Operand {
 	bytes := int64(l.p.Type(v).Bytes())
 	l.bytes += bytes * int64(l.attrs.Length)
@@ -186,10 +186,10 @@ func (l *rowLoop) pointerOfStep(place Place, v ir.Value) ptx.Operand {
 	return m.register
 }
 
-// step writes what one step computes.
+// step writes the computation of one step.
 func (l *rowLoop) step() {
 	p, a := l.p, l.attrs
-	stack := func(before bool) { // results that are states as they were, say, or that others are too
+	stack := func(before bool) { // results that are old states, or duplicates of other results
 		for i, out := range p.Outputs[a.Carry:] {
 			v := out.Value
 			if at, made := l.writes[v]; before == (l.position[v] < 0) && (!made || at != i) {
@@ -228,13 +228,13 @@ func (l *rowLoop) step() {
 	}
 }
 
-// name tells memory apart: that of a value.
+// name identifies the memory of a value.
 func (l *rowLoop) name(v ir.Value) string { return fmt.Sprint("value", v) }
 
-// mapping is which thread has which element: those of a shape are divided in one way.
+// mapping identifies the assignment of elements to threads: it depends on the shape alone.
 func mapping(shape ir.Shape) string { return fmt.Sprint(shape) }
 
-// elementsOf writes a value element by element.
+// elementsOf writes a value elementwise.
 func (l *rowLoop) elementsOf(v ir.Value) {
 	n, t := l.makers[v], l.p.Type(v)
 	l.reading(n, mapping(t.Shape))
@@ -269,7 +269,7 @@ func (l *rowLoop) each(shape ir.Shape, body func(number ptx.Operand)) {
 	l.loop(l.k.Op(ptx.B32, "add.s32", from, l.tid), limit, l.block, body)
 }
 
-// reading notes what the kernel of a node reads of what the loop writes.
+// reading records what a node's kernel reads of what the loop writes.
 func (l *rowLoop) reading(n *ir.Node, how string) {
 	if !n.Op.IsElementwise() {
 		how = anywhere
@@ -284,7 +284,7 @@ func (l *rowLoop) reading(n *ir.Node, how string) {
 	}
 }
 
-// hazards are the accesses since the last barrier: by name of what was written or read, in which mapping.
+// hazards are the accesses since the last barrier: by the name of what was written or read, the mapping.
 type hazards struct{ wrote, was map[string]string }
 
 // anywhere is an access by any thread.

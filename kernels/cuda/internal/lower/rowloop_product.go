@@ -11,10 +11,10 @@ type cached struct {
 	base  ptx.Operand
 }
 
-// cache copies as many lines of the matrices as there is room for into shared memory; the others are read from the
-// device's caches in each step.
+// cache copies as many lines of the matrices into shared memory as fit; the others are read from the device's caches in
+// each step.
 func (l *rowLoop) cache() {
-	const aside = 16 // what the address may be rounded up by
+	const aside = 16 // for rounding up the address
 	k, room := l.k, sharedLimit(l.options.Capability)-aside
 	l.cached = map[ir.Value]cached{}
 	taken := 0
@@ -27,7 +27,7 @@ func (l *rowLoop) cache() {
 		line := t.Shape[1] * t.DType.Size()
 		lines := min(t.Shape[0], (room-taken)/line)
 		if lines < t.Shape[0] || lines*line%4 != 0 {
-			lines -= lines % 16 // whole rounds of loops over them
+			lines -= lines % 16 // whole rounds of the loops over them
 		}
 		if lines <= 0 || !aligned(l.places[n.Inputs[1]], 4) {
 			continue
@@ -39,7 +39,7 @@ func (l *rowLoop) cache() {
 		taken += (lines*line + 15) &^ 15
 		l.cached[n.Inputs[1]] = cached{lines, base}
 		from := l.pointer(n.Inputs[1])
-		l.loop(l.tid, ptx.Int32(int64(lines*line/4)), l.block, func(word ptx.Operand) { // one or two elements
+		l.loop(l.tid, ptx.Int32(int64(lines*line/4)), l.block, func(word ptx.Operand) { // a word is one or two elements
 			x := k.Op(ptx.B32, "ld.global.b32", l.element(from, word, 4))
 			k.To(address(k.Op(ptx.B32, "mad.lo.s32", word, ptx.Int32(4), base)), "st.shared.b32", x)
 		})
@@ -49,8 +49,8 @@ func (l *rowLoop) cache() {
 	}
 }
 
-// numbers returns what reads elements of a value, from one on, so many apart: in global memory, or where the part of
-// it in shared memory is asked for, there.
+// numbers returns a function that reads elements of a value, from one on, at a distance: in global memory, or, if
+// asked, in the cached part in shared memory.
 func (l *rowLoop) numbers(v ir.Value, inShared bool) func(number ptx.Operand, apart int) func(j int) ptx.Operand {
 	k, d := l.k, l.p.Type(v).DType
 	size := d.Size()
@@ -72,7 +72,7 @@ func (l *rowLoop) numbers(v ir.Value, inShared bool) func(number ptx.Operand, ap
 	}
 }
 
-// product writes the product of the block's rows with a matrix, and what follows it up to root.
+// product writes the product of the block's rows with a matrix, and the chain after it up to root.
 func (l *rowLoop) product(n *ir.Node, root ir.Value) {
 	k := l.k
 	l.reading(l.makers[root], anywhere)
@@ -103,7 +103,7 @@ func (l *rowLoop) product(n *ir.Node, root ir.Value) {
 		})
 		return
 	}
-	// A warp makes a column from a line of the matrix.
+	// A warp computes a column from one line of the matrix.
 	lane, warp := l.mov(ptx.B32, l.mod(l.tid, 32)), l.mov(ptx.B32, l.over(l.tid, 32))
 	columns := func(first, limit int, inShared bool) {
 		if first >= limit {
@@ -128,7 +128,7 @@ func (l *rowLoop) product(n *ir.Node, root ir.Value) {
 	columns(lines, out[1], false)
 }
 
-// zeros are the sums of the block's rows.
+// zeros returns initialized sums for the block's rows.
 func (l *rowLoop) zeros() []ptx.Operand {
 	sums := make([]ptx.Operand, l.rows)
 	for r := range sums {

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// lstm is a loop of LSTM cells, and the gradient of one with what belongs to it.
+// lstm is a loop of LSTM cells, or its gradient with the sums that belong to it.
 func lstm(t testing.TB, d ir.DType, batch, steps, units int) *ir.Program {
 	p := ir.New("lstm")
 	add := func(p *ir.Program, op ir.Op, attrs ir.Attrs, in ...ir.Value) []ir.Value {
@@ -57,7 +57,7 @@ func lstm(t testing.TB, d ir.DType, batch, steps, units int) *ir.Program {
 	return p
 }
 
-// run runs the kernels of a plan on small numbers, and returns what they write.
+// run runs a plan's kernels on small numbers, and returns what they write.
 func run(t *testing.T, text string, p *ir.Program, plan *lower.Plan, order ptxsim.Order) ([][]byte, error) {
 	module, err := ptxsim.Parse(text)
 	require.NoError(t, err)
@@ -103,9 +103,9 @@ func run(t *testing.T, text string, p *ir.Program, plan *lower.Plan, order ptxsi
 	return all, nil
 }
 
-// A recurrent layer is one kernel forward, and one backward with a product behind it; each of their barriers is needed,
-// but for the one at the end of a step where the next step begins with others, and the one after the matrix was copied
-// where the first step has one before its product.
+// A recurrent layer is one kernel forward, and one backward followed by a product. Each of their barriers is needed,
+// with two exceptions: the one at the end of a step if the next step begins with barriers, and the one after copying
+// the matrix if the first step has one before its product.
 func TestRowLoopBarriers(t *testing.T) {
 	p := lstm(t, ir.Float32, 2, 3, 16)
 	plan, err := lower.Program(p, lower.Options{})
@@ -139,7 +139,7 @@ func TestRowLoopBarriers(t *testing.T) {
 	assert.GreaterOrEqual(t, removed, 5)
 }
 
-// The assembler takes the kernels of recurrent loops.
+// The assembler accepts the kernels of recurrent loops.
 func TestAssemblerOfRowLoops(t *testing.T) {
 	ptxas := assembler(t)
 	for i, architecture := range architectures {

@@ -7,8 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rows is a kernel for rows along the last axis, of elements of at most 32 bits. A number of threads, a power of two,
-// shares a row, with every thread taking elements that many apart. Few elements are read once and stay in registers.
+// rows is a kernel for rows along the last axis, of elements of at most 32 bits. A power of two of threads shares each
+// row; each thread takes elements at that distance. If there are few elements, they are read once and stay in
+// registers.
 type rows struct {
 	*gen
 	m             *calc
@@ -16,7 +17,7 @@ type rows struct {
 	count, length int
 	lanes, block  int
 	tid, lane     ptx.Operand
-	row           ptx.Operand // one that exists
+	row           ptx.Operand // the thread's row, clamped to an existing one
 	inside        ptx.Operand // the thread's row exists
 	kept          map[keptElement]ptx.Operand
 }
@@ -26,10 +27,10 @@ type keptElement struct {
 	i     int
 }
 
-// keepElements is how many elements of a row a thread may keep.
+// keepElements is how many elements of a row a thread may keep in registers.
 const keepElements = 16
 
-// rowOps have kernels for rows of floats of at most 32 bits; other types are decomposed.
+// rowOps have kernels for rows of floats of at most 32 bits; for other types they are decomposed.
 var rowOps = map[ir.Op]bool{
 	ir.Softmax: true, ir.SoftmaxGrad: true, ir.LogSoftmax: true, ir.LogSoftmaxGrad: true, ir.SparseSoftmaxCrossEntropy: true,
 	ir.LayerNorm: true, ir.LayerNormGrad: true,
@@ -40,7 +41,7 @@ func keepsRows(p *ir.Program, n *ir.Node) bool {
 	return t.DType != ir.Float64 && t.Shape.Size() > 0
 }
 
-// rowLanes is how many threads share a row of a length.
+// rowLanes is the number of threads that share a row of a length.
 func rowLanes(length int) int {
 	lanes := 1
 	for lanes < 256 && lanes*4 < length {
@@ -49,7 +50,7 @@ func rowLanes(length int) int {
 	return lanes
 }
 
-// rows begins a kernel of a node whose rows are those of a shape.
+// rows begins a node's kernel for the rows of a shape.
 func (s *scope) rows(n *ir.Node, shape ir.Shape) *rows {
 	g := s.kernel(n)
 	r := &rows{gen: g, m: g.calc(ptx.F32), shape: shape, length: shape[len(shape)-1], kept: map[keptElement]ptx.Operand{}}
@@ -75,10 +76,10 @@ func (r *rows) end() {
 	r.launch([3]int{(r.count + each - 1) / each, 1, 1}, r.block)
 }
 
-// element is one of a row.
+// element is an element of a row.
 type element struct {
 	*rows
-	i      int // -1 where elements are not kept
+	i      int // -1 if elements are not kept
 	column ptx.Operand
 	x      *index
 }
@@ -95,12 +96,12 @@ func (e *element) value(v ir.Value) ptx.Operand {
 	return x
 }
 
-// param is the element of a value with one for each column.
+// param is the element of a value that has one per column.
 func (e *element) param(v ir.Value) ptx.Operand {
 	return e.gen.value(v, at(e.p.Type(v).Shape, e.column))
 }
 
-// visit writes what a thread does with each of its elements of a row.
+// visit writes code for each of a thread's elements of a row.
 func (r *rows) visit(f func(e *element)) {
 	g, k := r.gen, r.k
 	per := (r.length + r.lanes - 1) / r.lanes
@@ -127,8 +128,8 @@ func (r *rows) visit(f func(e *element)) {
 	}
 }
 
-// reduce combines what a thread finds in its elements, and then what the threads of a row have: all of them get the
-// result, made in the same order.
+// reduce combines each thread's elements, and then the results of a row's threads: all of them get the same result,
+// combined in the same order.
 func (r *rows) reduce(kind ir.Kind, of func(e *element) ptx.Operand) ptx.Operand {
 	g, k := r.gen, r.k
 	total := g.mov(ptx.F32, g.neutral(kind, ir.Float32))
@@ -157,7 +158,7 @@ func (r *rows) reduce(kind ir.Kind, of func(e *element) ptx.Operand) ptx.Operand
 	return total
 }
 
-// write stores an element of each column of a row.
+// write stores one element of each column of a row.
 func (r *rows) write(v ir.Value, of func(e *element) ptx.Operand) {
 	d := r.p.Type(v).DType
 	to := r.place(r.places[v])
@@ -179,7 +180,7 @@ func (r *rows) writeRow(v ir.Value, x ptx.Operand) {
 	r.k.Place(skip)
 }
 
-// ofRow is the number that a value has for the row.
+// ofRow is the element of a value that has one per row.
 func (r *rows) ofRow(v ir.Value) ptx.Operand {
 	return r.gen.value(v, at(r.p.Type(v).Shape, r.row))
 }

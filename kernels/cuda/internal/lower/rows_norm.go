@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// layerNorm writes y = (x-mean)·rstd·gamma + beta, the mean and rstd. The variance is that of x minus its mean, so that
-// a mean far from 0 costs no digits.
+// layerNorm writes y = (x-mean)·rstd·gamma + beta, the mean and rstd. The variance is computed from x - mean, so that a
+// mean far from 0 costs no precision.
 func (s *scope) layerNorm(n *ir.Node) {
 	x, gamma, beta := n.Inputs[0], n.Inputs[1], n.Inputs[2]
 	r := s.rows(n, s.p.Type(x).Shape)
@@ -53,8 +53,9 @@ func (s *scope) layerNormGrad(n *ir.Node) {
 	})
 }
 
-// columnSums adds up numbers of elements by columns, the last axis of a shape: blocks of 32 columns by 8 rows add up
-// parts of the rows, and the last block of some columns adds up the parts, all in an order that the shape decides.
+// columnSums adds up the given terms of elements by columns, the last axis of a shape. Blocks of 32 columns by 8 rows
+// add up parts of the rows, and the last block of each group of columns adds up the parts, in an order that depends on
+// the shape alone.
 func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms func(g *gen, row ptx.Operand, x *index) []ptx.Operand) {
 	const wide, tall = 32, 8
 	columns := shape[len(shape)-1]
@@ -117,7 +118,7 @@ func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms
 	s.arena.give(partial.Offset, size)
 }
 
-// foldLines adds up the numbers that the threads of a column have, tall lines of wide threads, in the first line.
+// foldLines adds up the sums of the threads of a column, tall lines of wide threads, into the first line.
 func (g *gen) foldLines(tid, line, inside, sum ptx.Operand, wide, tall int, result func(total ptx.Operand)) {
 	k := g.k
 	slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(4), g.shared(k.Shared(wide*tall*4)))

@@ -19,14 +19,14 @@ func (s *scope) softmax(n *ir.Node) {
 	r.end()
 }
 
-// softmaxSums are the largest element of a row and the sum of exp(x-largest).
+// softmaxSums returns a row's largest element and the sum of exp(x-largest).
 func (r *rows) softmaxSums(x ir.Value) (largest, sum ptx.Operand) {
 	largest = r.reduce(ir.Max, func(e *element) ptx.Operand { return e.value(x) })
 	sum = r.reduce(ir.Sum, func(e *element) ptx.Operand { return r.m.exp(r.m.sub(e.value(x), largest)) })
 	return largest, sum
 }
 
-// softmaxGrad writes y·(dy - Σ y·dy), and for the logarithm dy - exp(y)·Σ dy.
+// softmaxGrad writes y·(dy - Σ y·dy), or for the logarithm dy - exp(y)·Σ dy.
 func (s *scope) softmaxGrad(n *ir.Node) {
 	y, dy := n.Inputs[0], n.Inputs[1]
 	r := s.rows(n, s.p.Type(y).Shape)
@@ -42,8 +42,8 @@ func (s *scope) softmaxGrad(n *ir.Node) {
 	r.end()
 }
 
-// crossEntropy writes the loss log Σ exp(x-max) - (x of the label - max) of each row, and the logarithm of Σ exp(x).
-// The labels were checked before.
+// crossEntropy writes the loss log Σ exp(x-max) - (x of the label - max) of each row, and log Σ exp(x). The labels were
+// checked before.
 func (s *scope) crossEntropy(n *ir.Node) {
 	x, labels := n.Inputs[0], n.Inputs[1]
 	shape := s.p.Type(x).Shape

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Ops on rows of float32 are one kernel, with what makes their operand, besides the one that checks labels and those
-// that add up by columns. Rows of float64 are decomposed: the maximum is one kernel, what follows it another.
+// An op on rows of float32 is one kernel that includes the computation of its operand, besides kernels that check
+// labels or add up columns. Rows of float64 are decomposed: the maximum is one kernel, the rest another.
 func TestRowKernels(t *testing.T) {
 	for _, c := range []struct {
 		op    ir.Op

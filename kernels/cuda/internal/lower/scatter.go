@@ -8,10 +8,10 @@ import (
 // sortedUpdates is the number of indices from which on they are sorted first.
 const sortedUpdates = 4096
 
-// wovenUpdates is how many updates of a row are loaded at once, where there are as many.
+// wovenUpdates is how many updates of a row are loaded at once, if there are as many.
 const wovenUpdates = 16
 
-// scatter combines updates in index order: a thread has some rows of the result to itself, along one column.
+// scatter combines updates in index order: each thread owns some rows of the result, along one column.
 func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	a := n.Attrs.(ir.ScatterAttrs)
 	t, where, updates := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1]), s.p.Type(n.Inputs[2])
@@ -20,7 +20,7 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	}
 	d, rows := t.DType, t.Shape[a.Axis]
 	count := where.Shape.Size()
-	// update is the index of update number k of a column.
+	// update is the index of a column's update number k.
 	update := func(g *gen, column []ptx.Operand, k ptx.Operand) *index {
 		axes := append([]ptx.Operand{}, column[:a.Axis]...)
 		axes = append(append(axes, g.decompose(k, where.Shape)...), column[a.Axis:]...)
@@ -34,8 +34,8 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	g := s.kernel(n)
 	g.commit(root)
 	to := g.place(g.places[root])
-	// Sums of 16-bit floats stay in a register until they are rounded, as do those of small tables; else a thread walks
-	// once over the indices for many rows.
+	// Sums of 16-bit floats stay in a register until they are rounded, and so do those of small tables; otherwise a
+	// thread goes through the indices once for many rows.
 	parts := rows
 	if !(d.Size() == 2 && d.IsFloat()) && root == n.Outputs[0] {
 		parts = min(rows, max(1, (1<<16)/width))
@@ -44,7 +44,7 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 		s.scatterRows(g, n, to, update, parts, width)
 		return
 	}
-	// A thread for each element, which holds it in a register and looks at all indices.
+	// One thread per element holds it in a register and goes through all indices.
 	thread, grid, block := g.threads(t.Shape.Size())
 	x := at(t.Shape, thread)
 	row := g.mov(ptx.B32, g.split(x)[a.Axis])
@@ -71,7 +71,7 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 }
 
 // scatterRows gives each thread a range of rows of a column: it copies them from the operand, then goes through the
-// indices and combines those updates that fall among its rows.
+// indices and combines those updates that fall into its rows.
 func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(g *gen, column []ptx.Operand, k ptx.Operand) *index, parts, width int) {
 	a := n.Attrs.(ir.ScatterAttrs)
 	t, where := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1])
@@ -79,7 +79,7 @@ func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(g *g
 	each := (rows + parts - 1) / parts
 	parts = (rows + each - 1) / each
 	thread, grid, block := g.threads(parts * width)
-	column := g.decompose(g.mod(thread, width), t.Shape.Without(a.Axis)) // neighbours write neighbours
+	column := g.decompose(g.mod(thread, width), t.Shape.Without(a.Axis)) // adjacent threads write adjacent elements
 	first := g.mov(ptx.B32, g.times(g.over(thread, width), each))
 	limit := g.k.Op(ptx.B32, "min.u32", g.k.Op(ptx.B32, "add.s32", first, ptx.Int32(int64(each))), ptx.Int32(int64(rows)))
 	g.loop(first, limit, 1, func(row ptx.Operand) {
@@ -107,15 +107,15 @@ func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(g *g
 	g.launch(grid, block)
 }
 
-// scatterSorted sorts the indices first, so that the updates of a row follow each other, in their order. A thread has a
-// range of rows of a column: it looks for the first update of these, and goes on from row to row.
+// scatterSorted sorts the indices first, so that the updates of a row are consecutive and in order. A thread has a
+// range of rows of a column: it looks for the first update of these, and then goes from row to row.
 func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, column []ptx.Operand, k ptx.Operand) *index, width int) {
 	a := n.Attrs.(ir.ScatterAttrs)
 	t, where := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1])
 	d, rows, count := t.DType, t.Shape[a.Axis], where.Shape.Size()
 	keys := ir.Type{DType: ir.Int32, Shape: ir.Shape{count}}
 	o := sorting{n: &ir.Node{Op: n.Op, Scope: n.Scope, Inputs: n.Inputs[1:2]}, t: keys, length: count, lines: ir.Shape{}}
-	o.read = func(g *gen, x *index) ptx.Operand { // what is outside comes behind all rows
+	o.read = func(g *gen, x *index) ptx.Operand { // indices outside come after all rows
 		i, inside := g.inAxis(where.DType, g.value(n.Inputs[1], at(where.Shape, g.number(x))), rows)
 		if a.Mode != ir.IndexClip {
 			i = g.pick(inside, g.mov(ptx.B32, i), g.mov(ptx.B32, ptx.Int32(int64(rows))))
@@ -132,7 +132,7 @@ func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, col
 	each := (rows + parts - 1) / parts
 	parts = (rows + each - 1) / each
 	thread, grid, block := g.threads(parts * width)
-	column := g.decompose(g.mod(thread, width), t.Shape.Without(a.Axis)) // neighbours write neighbours
+	column := g.decompose(g.mod(thread, width), t.Shape.Without(a.Axis)) // adjacent threads write adjacent elements
 	first := g.mov(ptx.B32, g.times(g.over(thread, width), each))
 	limit := k.Op(ptx.B32, "min.u32", k.Op(ptx.B32, "add.s32", first, ptx.Int32(int64(each))), ptx.Int32(int64(rows)))
 	next := g.lowerBound(values, first, count)
@@ -163,7 +163,7 @@ func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, col
 	g.launch(grid, block)
 }
 
-// manyUpdates combines the updates of a row while there are many: several are loaded at once, and combined in their
+// manyUpdates combines the updates of a row while there are many left: it loads several at once, and combines them in
 // order.
 func (g *gen) manyUpdates(kind ir.Kind, d ir.DType, sum, next, row, values ptx.Operand, count int, few string, load func(i int) ptx.Operand) {
 	k, many := g.k, g.k.Label()
@@ -185,7 +185,7 @@ func (g *gen) manyUpdates(kind ir.Kind, d ir.DType, sum, next, row, values ptx.O
 	k.Branch(many)
 }
 
-// lowerBound is the number of the first of sorted numbers that is not less than a key.
+// lowerBound is the position of the first of the sorted values that is not less than a key.
 func (g *gen) lowerBound(values, key ptx.Operand, count int) ptx.Operand {
 	k := g.k
 	low, high := g.mov(ptx.B32, ptx.Int32(0)), g.mov(ptx.B32, ptx.Int32(int64(count)))

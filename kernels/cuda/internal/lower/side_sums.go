@@ -8,22 +8,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// The gradient of a bias is the sum of dy over the examples, and that of the matrix before it is xᵀ·dy. The kernel of
-// the product has dy in shared memory, and also sums it by columns. That saves reading dy again, and a launch. Only the
-// blocks of the first row of tiles do so.
+// The gradient of a bias is the sum of dy over the examples, and the gradient of the matrix before it is xᵀ·dy. The
+// kernel of the product has dy in shared memory, and also sums its columns. That saves reading dy again, and a launch.
+// Only the blocks of the first row of tiles do so.
 
-// sideSum is the sum, over k, of an operand of a contraction: by columns of B, or by rows of A.
+// sideSum is a contraction's operand summed over k: the columns of B, or the rows of A.
 type sideSum struct {
 	n    *ir.Node // the Reduce
 	root ir.Value // what its kernel would write
-	left bool     // of A
+	left bool     // it sums A
 }
 
-// maxSums is how many sums a product finds.
+// maxSums is the maximum number of sums that a product's kernel computes.
 const maxSums = 2
 
-// sumsByProducts returns the pass that moves a product to just before the sum that its kernel finds too, so that what
-// reads the sum comes after both.
+// sumsByProducts returns the pass that moves a product to just before a sum that its kernel can compute too, so that
+// everything that reads the sum comes after both.
 func sumsByProducts() pass.Pass {
 	return pass.New("sums by products", func(p *ir.Program) (*ir.Program, error) {
 		_, def := pass.Uses(p)
@@ -69,7 +69,7 @@ func sumsByProducts() pass.Pass {
 	})
 }
 
-// isSideSum reports whether node i of a program is a sum that the kernel of product j can find.
+// isSideSum reports whether node i of a program is a sum that the kernel of product j can compute.
 func isSideSum(p *ir.Program, def []int, i, j int) bool {
 	v, ok := summed(p, def, &p.Nodes[i])
 	if !ok || p.Nodes[j].Op != ir.Dot && p.Nodes[j].Op != ir.ConvKernelGrad {
@@ -79,7 +79,7 @@ func isSideSum(p *ir.Program, def []int, i, j int) bool {
 	return ok
 }
 
-// summed is what a node sums, as it lies in memory.
+// summed is the value in memory that a node sums.
 func summed(p *ir.Program, def []int, n *ir.Node) (v ir.Value, ok bool) {
 	if n.Op != ir.Reduce || n.Attrs.(ir.ReduceAttrs).Kind != ir.Sum || !p.Type(n.Inputs[0]).DType.IsFloat() {
 		return 0, false
@@ -91,7 +91,7 @@ func summed(p *ir.Program, def []int, n *ir.Node) (v ir.Value, ok bool) {
 	return v, true
 }
 
-// findSums finds, for a product that node j computes, sums after it that its kernel finds too.
+// findSums finds, for a product that node j computes, sums after it that its kernel can compute too.
 func (s *scope) findSums(f *fusion, j int) {
 	product := &s.p.Nodes[j]
 	if f.anchor[j] != nil {
@@ -123,7 +123,7 @@ func (s *scope) findSums(f *fusion, j int) {
 	}
 }
 
-// unread reports whether no kernel between two nodes reads a value, and none that waits for its launch.
+// unread reports whether no kernel between two nodes reads a value, and none that waits for its launch does.
 func (s *scope) unread(f *fusion, from, to int, v ir.Value) bool {
 	if s.pending != nil && len(s.pending.readers[v]) > 0 {
 		return false
@@ -136,7 +136,7 @@ func (s *scope) unread(f *fusion, from, to int, v ir.Value) bool {
 	return true
 }
 
-// contracts reports whether a node is a product of one batch that sums v, of its own type, over these axes alone.
+// contracts reports whether a node is a product without a batch that sums v, of its own type, over exactly these axes.
 func contracts(p *ir.Program, n *ir.Node, v ir.Value, axes []int) (left, ok bool) {
 	equal := func(contracted []int) bool {
 		return slices.Equal(slices.Sorted(slices.Values(contracted)), slices.Sorted(slices.Values(axes)))
@@ -161,10 +161,10 @@ func contracts(p *ir.Program, n *ir.Node, v ir.Value, axes []int) (left, ok bool
 	return false, false
 }
 
-// summing is a row or column that a thread adds up.
+// summing is a row or column that a thread sums.
 type summing struct {
 	sideSum
-	mine   ptx.Operand // whether there is one
+	mine   ptx.Operand // whether the thread has one
 	within ptx.Operand // its number in the tile
 	number ptx.Operand // its number in the operand
 	total  ptx.Operand
@@ -191,7 +191,7 @@ func (g *gen) summing(c contraction, tid, firstM, firstN ptx.Operand, m, n, bloc
 	return all
 }
 
-// addTo adds numbers to a sum, where it is the thread's.
+// addTo adds numbers to the thread's sum, if it has one.
 func (g *gen) addTo(q *summing, numbers func(add func(x ptx.Operand))) {
 	skip := g.k.Label()
 	g.k.BranchUnless(q.mine, skip)
@@ -203,7 +203,7 @@ func (g *gen) addTo(q *summing, numbers func(add func(x ptx.Operand))) {
 	g.k.Place(skip)
 }
 
-// handOut gives the sums to what makes results of them.
+// handOut passes the sums on as results.
 func (g *gen) handOut(all []*summing, part ptx.Operand, result func(q sideSum, part, number, sum ptx.Operand)) {
 	for _, q := range all {
 		skip := g.k.Label()
@@ -213,7 +213,7 @@ func (g *gen) handOut(all []*summing, part ptx.Operand, result func(q sideSum, p
 	}
 }
 
-// addStrips adds what lies in the strips of a tile, [depth][pitch].
+// addStrips adds the numbers in a tile's strips, [depth][pitch].
 func (g *gen) addStrips(all []*summing, baseA, baseB ptx.Operand, pitch int, class ptx.Class) {
 	size := sizeOf(class)
 	for _, q := range all {
@@ -230,7 +230,7 @@ func (g *gen) addStrips(all []*summing, baseA, baseB ptx.Operand, pitch int, cla
 	}
 }
 
-// addSums prepares the sums of a tile for tensor cores, and returns what adds those of a stage.
+// addSums prepares the sums for a tile of tensor cores, and returns a function that adds those of a stage.
 func (t *tensor) addSums() (all []*summing, add func(stage ptx.Operand)) {
 	g, k := t.gen, t.k
 	all = g.summing(t.c, k.Op(ptx.B32, "mov.u32", special("%tid.x")), t.firstM, t.firstN, t.m, t.n, t.block, ptx.F32)
@@ -254,7 +254,7 @@ func (t *tensor) addSums() (all []*summing, add func(stage ptx.Operand)) {
 	}
 }
 
-// alongDepth are the addresses of the elements of an outer number in a stage, along k.
+// alongDepth returns the addresses of a stage's elements along k, for an outer index.
 func (p *panel) alongDepth(g *gen, begin, outer ptx.Operand) []ptx.Operand {
 	var all []ptx.Operand
 	at := func(base ptx.Operand, bytes int) {
@@ -268,7 +268,7 @@ func (p *panel) alongDepth(g *gen, begin, outer ptx.Operand) []ptx.Operand {
 		}
 		return all
 	}
-	// The chunks of eight lines are exchanged: by k where lines do not run along it, else by the outer number.
+	// The chunks of eight lines are swizzled: by k if lines do not run along it, otherwise by the outer index.
 	const each = groupLineBytes / chunkBytes
 	perChunk := chunkBytes / p.size
 	base := make([]ptx.Operand, each)

@@ -5,18 +5,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sorting is a stable sort of the lines along an axis: chunks are sorted by counting, then runs are merged into runs of
-// twice the length, until one is left. Merging finds the position of each element by bisection in the neighbouring run,
-// so that nothing depends on the order of threads.
+// sorting is a stable sort of the lines along an axis. Chunks are sorted by counting, then pairs of runs are merged
+// until one is left. Merging finds each element's position by bisection in the neighboring run, so that nothing depends
+// on the order of threads.
 type sorting struct {
 	n          *ir.Node
 	t          ir.Type
 	axis       int
 	lines      ir.Shape
 	length     int
-	keep       int // elements of each line that are wanted
+	keep       int // how many elements of each line are wanted
 	descending bool
-	// read is an element; nil: one of the node's first operand.
+	// read returns an element; nil means an element of the node's first operand.
 	read func(g *gen, x *index) ptx.Operand
 }
 
@@ -28,7 +28,7 @@ func (o sorting) element(g *gen, line []ptx.Operand, k ptx.Operand) ptx.Operand 
 	return g.register(o.t.DType, g.value(o.n.Inputs[0], x))
 }
 
-// chunk is the length of lines that are sorted by counting alone.
+// chunk is the length of the runs that are sorted by counting.
 const chunk = 64
 
 // sortedRuns is a partly sorted copy of all lines, one after the other.
@@ -55,8 +55,8 @@ func (s *scope) sort(n *ir.Node) {
 	s.sortRuns(o, result, true)
 }
 
-// sortRuns sorts by merging: into the result, or where there is none, into a copy that it returns with what gives its
-// memory back.
+// sortRuns sorts by merging: into the result, or, if there is none, into a copy that it returns, with a function that
+// frees the copy.
 func (s *scope) sortRuns(o sorting, result sortedRuns, wanted bool) (sorted sortedRuns, giveBack func()) {
 	positions := ir.Type{DType: ir.Int32, Shape: o.t.Shape}
 	take := func() sortedRuns {
@@ -83,7 +83,7 @@ func (s *scope) sortRuns(o sorting, result sortedRuns, wanted bool) (sorted sort
 	return from, func() { give(from) }
 }
 
-// put writes an element at its rank: into lines one after the other, or into the result.
+// put writes an element at its rank: into contiguous lines, or into the result.
 func (g *gen) put(o sorting, to sortedRuns, last bool, line, rank, value, position ptx.Operand) {
 	values, positions := g.place(to.values), g.place(to.positions)
 	where := g.add(g.times(line, o.length), rank)
@@ -98,7 +98,7 @@ func (g *gen) put(o sorting, to sortedRuns, last bool, line, rank, value, positi
 	g.store(ir.Int32, g.element(positions, where, 4), position)
 }
 
-// countRanks sorts chunks: an element's rank is the number of those before it.
+// countRanks sorts chunks: an element's rank is the number of elements before it.
 func (s *scope) countRanks(o sorting, to sortedRuns, last bool) {
 	g := s.kernel(o.n)
 	for _, v := range o.n.Outputs {
@@ -125,7 +125,7 @@ func (s *scope) countRanks(o sorting, to sortedRuns, last bool) {
 	g.launch(grid, block)
 }
 
-// merge joins pairs of sorted runs.
+// merge merges pairs of sorted runs.
 func (s *scope) merge(o sorting, width int, from, to sortedRuns, last bool) {
 	g := s.kernel(o.n)
 	for _, v := range o.n.Outputs {
@@ -144,7 +144,7 @@ func (s *scope) merge(o sorting, width int, from, to sortedRuns, last bool) {
 	right := g.compare("ne", "s32", k.Op(ptx.B32, "and.b32", run, ptx.Int32(1)), ptx.Int32(0))
 	own := g.times(run, width)
 	other := g.pick(right, k.Op(ptx.B32, "sub.s32", own, ptx.Int32(int64(width))), k.Op(ptx.B32, "add.s32", own, ptx.Int32(int64(width))))
-	// low and high are between which elements of the other run those before e end.
+	// In the other run, the elements before e end between low and high.
 	length := ptx.Int32(int64(o.length))
 	low := g.mov(ptx.B32, k.Op(ptx.B32, "min.u32", other, length))
 	first := g.mov(ptx.B32, low)
@@ -158,7 +158,7 @@ func (s *scope) merge(o sorting, width int, from, to sortedRuns, last bool) {
 	if o.descending {
 		before, after = after, before
 	}
-	// Equal elements of the left run come first.
+	// Of equal elements, those of the left run come first.
 	before = g.either(before, g.both(right, g.not(after)))
 	g.assign(low, g.pick(before, k.Op(ptx.B32, "add.s32", middle, ptx.Int32(1)), low))
 	g.assign(high, g.pick(before, high, middle))

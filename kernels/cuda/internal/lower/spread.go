@@ -7,22 +7,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Normalization reads a number, such as a mean, at all the elements that it was reduced from. If a block has all these
-// elements, it also computes the operations that read the number there: it reads the elements again, from the cache. So
-// group, instance, root mean square and unit normalization are one kernel, and so are the gradients of their operands,
-// whatever the axes, the type and the chains around them. Reductions that many blocks must share remain separate
+// Normalization uses a number, such as a mean, at all the elements that it was reduced from. If a block has all these
+// elements, it also computes the operations that use the number there: it reads the elements again, from the cache. So
+// group, instance, root mean square and unit normalization are one kernel each, and so are the gradients of their
+// operands, whatever the axes, the type and the chains around them. Reductions shared by many blocks remain separate
 // kernels.
 
 const (
 	maxSpread   = 2   // results that one reduction is spread over
 	busyBlocks  = 256 // blocks that keep the memory busy
 	shortSum    = 64
-	spreadAlone = 1 << 14 // elements of a block, where there are fewer blocks
+	spreadAlone = 1 << 14 // elements per block, if there are fewer blocks
 	sectorBytes = 32      // that memory reads at once
-	manyCached  = 1 << 21 // elements that a cache no longer holds
+	manyCached  = 1 << 21 // elements that exceed the cache
 )
 
-// reductionOf describes the reduction that a node is, with what is found beside it.
+// reductionOf describes the reduction of a node, including those computed beside it.
 func (s *scope) reductionOf(n *ir.Node, root ir.Value) *reduction {
 	axes := n.Attrs.(ir.ReduceAttrs).Axes
 	r := &reduction{scope: s, all: append([]*total{s.total(n, root)}, s.beside...), axes: axes, shape: s.p.Type(n.Inputs[0]).Shape, out: s.p.Type(n.Outputs[0]).Shape}
@@ -49,8 +49,8 @@ func (s *scope) reductionOf(n *ir.Node, root ir.Value) *reduction {
 	return r
 }
 
-// spreadLanes is how many threads of a block share the elements of an output that is spread over them. Short sums are
-// made by one, in their order, as they are where nothing is spread.
+// spreadLanes is the number of a block's threads that share an output whose result is spread. As without spreading, one
+// thread adds up short sums, in order.
 func (r *reduction) spreadLanes() int {
 	if r.length < shortSum {
 		return 1
@@ -58,16 +58,16 @@ func (r *reduction) spreadLanes() int {
 	if r.along {
 		return rowLanes(r.length)
 	}
-	each := columnsWide // neighbours that a warp reads
+	each := columnsWide // adjacent elements that a warp reads
 	for each > 16 && r.outputs/each < busyBlocks || each > r.outputs {
 		each /= 2
 	}
 	return min(256/each, shortSum)
 }
 
-// canSpread reports whether blocks that have all elements of their outputs keep a device busy, or are done soon. Where
-// other blocks have most of each sector of memory, and the cache does not hold all of it, elements are better gone
-// through in their order.
+// canSpread reports whether blocks that each have all elements of their outputs keep a device busy, or finish soon. If
+// several blocks share each memory sector, and the cache does not hold everything, it is better to go through the
+// elements in memory order.
 func (r *reduction) canSpread() bool {
 	if r.outputs == 0 || r.length < 2 || slices.ContainsFunc(r.all, func(t *total) bool { return t.kind == ir.Prod }) {
 		return false
@@ -81,7 +81,7 @@ func (r *reduction) canSpread() bool {
 	return !r.along || each < 256 && bytes >= sectorBytes || r.shape.Size() < manyCached
 }
 
-// reducedHere are the floats that the kernel of a reduction makes for each output.
+// reducedHere are the floats that a reduction's kernel computes for each output.
 func (r *reduction) reducedHere() (list []ir.Value) {
 	for _, t := range r.all {
 		list = append(list, t.root)
@@ -90,8 +90,8 @@ func (r *reduction) reducedHere() (list []ir.Value) {
 	return slices.DeleteFunc(list, func(v ir.Value) bool { return !r.p.Type(v).DType.IsFloat() })
 }
 
-// findSpread finds nodes that are computed element by element from what the kernel of node i reduces and from what is
-// in memory, at the elements that it reduces.
+// findSpread finds nodes that are computed elementwise, at the elements that node i's kernel reduces, from what it
+// reduces and from values in memory.
 func (s *scope) findSpread(f *fusion, i int) {
 	n, root := s.reduces(f, i), s.p.Nodes[i].Outputs[0]
 	if n == nil || s.committed[root] {
@@ -115,14 +115,14 @@ func (s *scope) findSpread(f *fusion, i int) {
 	}
 }
 
-// spreading looks at what a node computes an element from: wide, that is for each element of the reduced shape, or once
-// for each output.
+// spreading examines what a node computes an element from: wide means for each element of the reduced shape, otherwise
+// once for each output.
 type spreading struct {
 	*reduction
 	f       *fusion
-	here    map[ir.Value]bool // what the kernel reduces
+	here    map[ir.Value]bool // results of the kernel
 	runs    []run             // of the reduced shape
-	follows bool              // one of these was met
+	follows bool              // one of the results was found
 }
 
 func (r *reduction) spreading(f *fusion, here []ir.Value) *spreading {
@@ -133,7 +133,7 @@ func (r *reduction) spreading(f *fusion, here []ir.Value) *spreading {
 	return w
 }
 
-// run is neighbouring axes that are all reduced, or all not, as one.
+// run is a sequence of adjacent axes that are all reduced, or all not, as one axis.
 type run struct {
 	reduced bool
 	length  int
@@ -153,8 +153,8 @@ func runsOf(shape ir.Shape, reduced func(axis int) bool) (list []run) {
 	return list
 }
 
-// computes reports whether an element of a node is computed from reduced numbers of its own output, and from what is in
-// memory already.
+// computes reports whether an element of a node is computed from reduced numbers of its own output and from values
+// already in memory.
 func (w *spreading) computes(n *ir.Node, wide bool) bool {
 	size := func(v ir.Value) int { return w.p.Type(v).Shape.Size() }
 	inOrder := n.Op.IsElementwise() || n.Op == ir.Reshape || n.Op == ir.Broadcast && size(n.Inputs[0]) == size(n.Outputs[0])
@@ -196,7 +196,7 @@ func (w *spreading) repeats(n *ir.Node) bool {
 	}))
 }
 
-// ready reports whether a value is in memory, or computed from what is there, and not from what the kernel reduces.
+// ready reports whether a value is in memory, or computed from values in memory and not from the kernel's results.
 func (w *spreading) ready(v ir.Value) bool {
 	m := w.makers[v]
 	switch {
@@ -205,7 +205,7 @@ func (w *spreading) ready(v ir.Value) bool {
 	case m == nil || w.f.kernel[w.position[v]]:
 		return w.inMemory[v] && !w.underWay.brings(v)
 	case inlined[m.Op] == nil:
-		return false // it is computed by the kernel of another node
+		return false // another node's kernel computes it
 	}
 	for _, u := range m.Inputs {
 		if !w.ready(u) {
@@ -215,8 +215,8 @@ func (w *spreading) ready(v ir.Value) bool {
 	return true
 }
 
-// spreadOver hands the reduced numbers to all threads of an output, through shared memory, and lets these compute what
-// reads them. The leading ones write the numbers themselves.
+// spreadOver passes the reduced numbers to all threads of an output, through shared memory, and lets these compute what
+// uses them. The leading threads write the numbers themselves.
 func (r *reduction) spreadOver(g *gen, x *index, mine, lane, leads, inside ptx.Operand, lanes int, done func()) {
 	k := g.k
 	here := r.reducedHere()

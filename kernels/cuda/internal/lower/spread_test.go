@@ -10,9 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Group normalization is one kernel, and its gradient two: one for that of the operand, one for those of the scale and
-// the offset. Where few groups are large, many blocks share each, and what they find is applied by another kernel;
-// so are the means of narrow groups of much memory.
+// Group normalization is one kernel, and its gradient two: one for the operand, one for the scale and the offset. If
+// groups are few and large, many blocks share each, and another kernel applies their result; the same holds for narrow
+// groups with much memory.
 func TestSpreadKernels(t *testing.T) {
 	for _, c := range []struct {
 		op    ir.Op

@@ -8,24 +8,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Batch normalization in training needs the mean and the variance of a convolution's result, for each channel. The
-// kernel of the convolution, or of a product, has its results at hand, as they will be in memory. A block computes the
-// moments of each column of its tile, and the last block of those with the same columns joins them, in their order, as
-// in moments.go. With very many rows of tiles, the last block of some rows joins these first. So the results are read
-// once less. If another kernel adds up parts of the sums, or a library computed them, the statistics are a separate
-// kernel.
+// Batch normalization in training needs the mean and the variance of a convolution's result for each channel. The
+// kernel of the convolution, or of a product, has its results at hand, rounded as in memory. Each block computes the
+// moments of its tile's columns, and the last block of those with the same columns merges them in order, as in
+// moments.go. With very many rows of tiles, this takes two levels: the last block of some rows first merges these. So
+// the results are read once less. If another kernel adds up parts of the sums, or a library computed them, a separate
+// kernel computes the statistics.
 
-// statistics are those of the columns of a contraction while its kernel is written.
+// statistics are those of a contraction's columns while its kernel is being written.
 type statistics struct {
 	*reduction
 	c                    contraction
 	n                    int // columns of a tile
 	rows, columns, block int
-	table                ptx.Operand     // of the tile's results, [row][n+1], where there is one
-	sums                 [][]ptx.Operand // moments of columns of a thread: the one of its number, and others a block further
+	table                ptx.Operand     // address of the tile's results, [row][n+1], if they are kept
+	sums                 [][]ptx.Operand // moments of the thread's columns: the one of its number, and others at distances of the block size
 }
 
-// statisticsBytes is the shared memory that they take beside the kernel's.
+// statisticsBytes is the additional shared memory that they take.
 const statisticsBytes = 4 << 10
 
 // findStatistics finds, for a product or a convolution that node i computes, the mean and the variance of its results
@@ -49,7 +49,7 @@ func (s *scope) findStatistics(f *fusion, i int) {
 		if v, ok := summed(s.p, s.position, n); !ok || v != root || len(axes) != last || slices.Contains(axes, last) {
 			continue
 		}
-		s.inMemory[root] = true // when they are found
+		s.inMemory[root] = true // at the time when they are computed
 		if s.findMoments(f, j) {
 			s.findFollowers(f, j)
 			s.statistics, s.early[j] = s.total(n, s.p.Nodes[j].Outputs[0]), true
@@ -59,7 +59,7 @@ func (s *scope) findStatistics(f *fusion, i int) {
 	}
 }
 
-// hasColumns reports whether the last axis of a product's result has the columns of one matrix.
+// hasColumns reports whether the last axis of a product's result is that of the columns of a single matrix.
 func (s *scope) hasColumns(n *ir.Node) bool {
 	out := s.p.Type(n.Outputs[0])
 	if len(out.Shape) < 2 || out.Shape.Size() == 0 || !out.DType.IsFloat() || out.DType == ir.Float64 {
@@ -75,7 +75,8 @@ func (s *scope) hasColumns(n *ir.Node) bool {
 	return false
 }
 
-// statisticsOf prepares them for a kernel whose tiles have n columns; nil where there are none, or it makes parts.
+// statisticsOf prepares them for a kernel whose tiles have n columns; nil if there are none, or if the kernel makes
+// parts.
 func (g *gen) statisticsOf(c contraction, n, rows, columns, block, parts int) *statistics {
 	if g.statistics == nil || parts > 1 {
 		return nil
@@ -89,14 +90,14 @@ func (g *gen) statisticsOf(c contraction, n, rows, columns, block, parts int) *s
 	return st
 }
 
-// laterStatistics finds them by a kernel of their own, where that of the contraction makes parts.
+// laterStatistics computes them in a separate kernel, if that of the contraction makes parts.
 func (s *scope) laterStatistics(g *gen, root ir.Value) {
 	if !g.found {
 		s.statisticsOnTheirOwn(root)
 	}
 }
 
-// statisticsOnTheirOwn writes their kernel.
+// statisticsOnTheirOwn writes the separate kernel.
 func (s *scope) statisticsOnTheirOwn(root ir.Value) {
 	if s.statistics == nil {
 		return
@@ -113,7 +114,8 @@ func (st *statistics) keep(g *gen, row, column, x ptx.Operand) {
 	g.k.To(address(at), "st.shared.f32", x)
 }
 
-// moment makes moments of a count, a sum and what finds the squares around a mean, and joins them to those of a column.
+// moment makes moments of a count, a sum and a function for the squares around the mean, and merges them into those of
+// a column.
 func (st *statistics) moment(g *gen, to []ptx.Operand, count, sum ptx.Operand, squares func(mean, total ptx.Operand)) {
 	m := g.calc(ptx.F32)
 	mean := g.mov(ptx.F32, m.div(sum, m.op("max", count, m.num(1))))
@@ -129,7 +131,7 @@ func (g *gen) addSquare(total, x, mean ptx.Operand) {
 	g.assign(total, m.fma(d, d, total))
 }
 
-// ofTile finds the moments of the table's columns: some threads share each.
+// ofTile computes the moments of the table's columns, each of which several threads share.
 func (st *statistics) ofTile(g *gen, tid, firstM, firstN, row, column ptx.Operand) {
 	k := g.k
 	lanes := st.block / st.n
@@ -158,8 +160,8 @@ func (st *statistics) count(g *gen, count, sum, x ptx.Operand) {
 	g.assign(sum, m.add(sum, x))
 }
 
-// ofStrips hands out results that lie in shared memory, of which each thread has those of one column, or of a few, and
-// finds the moments of these: the numbers as memory has them replace the sums.
+// ofStrips passes on the results in shared memory, of which each thread has those of one or a few columns, and computes
+// their moments: it replaces the sums by the numbers as stored.
 func (st *statistics) ofStrips(g *gen, tid ptx.Operand, each func(first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)), result func(from, m, n ptx.Operand) ptx.Operand) {
 	for h, to := range st.sums {
 		first := g.add(tid, ptx.Int32(int64(h*st.block)))
@@ -177,7 +179,7 @@ func (st *statistics) ofStrips(g *gen, tid ptx.Operand, each func(first ptx.Oper
 	}
 }
 
-// finish joins the moments of the block's threads, then those of the rows of tiles.
+// finish merges the moments of the block's threads, then those of the rows of tiles.
 func (st *statistics) finish(g *gen, tid, firstN, row, column ptx.Operand) {
 	g.found = true
 	lanes := max(1, st.block/st.n)
@@ -193,7 +195,7 @@ func (st *statistics) finish(g *gen, tid, firstN, row, column ptx.Operand) {
 			st.meet(g, sums, tid, lane, lanes, st.n, st.block)
 		}
 	}
-	// leading lets a thread of each column do something with its moments.
+	// leading lets one thread of each column do something with its moments.
 	leading := func(body func(number ptx.Operand, sums []ptx.Operand)) {
 		for h, sums := range st.sums {
 			skip := g.k.Label()
@@ -232,7 +234,7 @@ func (st *statistics) finish(g *gen, tid, firstN, row, column ptx.Operand) {
 	leading(func(n ptx.Operand, sums []ptx.Operand) { done(ptx.Operand{}, at(st.out, n), sums) })
 }
 
-// join puts the block's moments into memory as one of so many parts, and lets the last block go on, which joins the
+// join stores the block's moments as one of several parts, and lets only the last block continue, which merges the
 // parts from a number on.
 func (st *statistics) join(g *gen, tid, lane ptx.Operand, lanes, parts int, own, first, limit ptx.Operand, number func(h int) ptx.Operand, leading func(func(number ptx.Operand, sums []ptx.Operand)), last func()) (give func()) {
 	width := st.c.n

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// unit is how tensor cores multiply a type: an instruction makes 16 by 8 sums from step columns of A.
+// unit says how tensor cores multiply a type: an instruction makes 16 by 8 sums from step columns of A.
 type unit struct {
 	instruction string
 	size        int // bytes of an element
@@ -18,7 +18,7 @@ var units = map[ir.DType]*unit{
 	ir.Float32:  {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, 8},
 }
 
-// unit returns how tensor cores make a contraction; nil where they do not: other types and devices, and products with
+// unit returns how tensor cores compute a contraction; nil if they cannot: other types and devices, and products with
 // too few rows or columns to fill an instruction.
 func (s *scope) unit(c contraction, out ir.Type) *unit {
 	d := out.DType
@@ -33,8 +33,8 @@ func (s *scope) unit(c contraction, out ir.Type) *unit {
 
 const (
 	lineBytes      = 64  // of k in a tile
-	groupLineBytes = 128 // likewise, where warp groups multiply
-	chunkBytes     = 16  // that a thread copies at once, where they are neighbours
+	groupLineBytes = 128 // the same for warp groups
+	chunkBytes     = 16  // that a thread copies at once, if they are adjacent
 )
 
 // tensor is a kernel that multiplies with tensor cores. A block computes a tile of the result; each of its warps, or
@@ -52,9 +52,9 @@ type tensor struct {
 	base   ptx.Operand
 
 	batch, part, firstM, firstN ptx.Operand
-	row, column                 ptx.Operand // of the tile
+	row, column                 ptx.Operand // first ones of the tile
 	lane, warp                  ptx.Operand
-	sums                        []ptx.Operand // four for each product of 16 by 8
+	sums                        []ptx.Operand // four for each 16 by 8 product
 }
 
 func (g *gen) newTensor(c contraction, u *unit, w way) *tensor {
@@ -75,19 +75,19 @@ func (g *gen) newTensor(c contraction, u *unit, w way) *tensor {
 func (t *tensor) rows() int    { return (t.c.m + t.m - 1) / t.m }
 func (t *tensor) columns() int { return (t.c.n + t.n - 1) / t.n }
 
-// sharedBytes is what the launch gives.
+// sharedBytes is the launch's dynamic shared memory.
 func (t *tensor) sharedBytes() int {
 	bytes := max(t.stages*t.stage, t.staged())
 	if t.bulk {
 		bytes += t.stages * 2 * mbarrierBytes
 	}
 	if t.group {
-		bytes += patternBytes // to begin where a pattern does
+		bytes += patternBytes // for aligning the start to a pattern
 	}
 	return bytes
 }
 
-// multiply writes the kernels of a contraction for tensor cores.
+// multiply writes the kernels of a contraction with tensor cores.
 func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node, root ir.Value) {
 	ways := s.ways(g, c, u)
 	way := ways[s.pick(g, ways, usual(ways, c))]
@@ -106,8 +106,8 @@ func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node
 	}
 }
 
-// write writes the loop over k. Before it the first stages are filled; in each round the next one is, while one is
-// multiplied.
+// write writes the loop over k. The first stages are filled before it; in each round one stage is filled while another
+// one is multiplied.
 func (t *tensor) write(parts int, to outcome) {
 	g, k := t.gen, t.k
 	k.Ampere, k.Hopper, k.Dynamic = true, t.group, t.sharedBytes()
@@ -145,7 +145,7 @@ func (t *tensor) write(parts int, to outcome) {
 	}
 }
 
-// threads is how many a block has: those that multiply, and the warp that copies in bulk.
+// threads is the number of threads of a block: those that multiply, and the warp that makes bulk copies.
 func (t *tensor) threads() int {
 	if t.bulk {
 		return t.block + 32
@@ -153,7 +153,7 @@ func (t *tensor) threads() int {
 	return t.block
 }
 
-// writeCopies writes the loop over k where all threads copy.
+// writeCopies writes the loop over k in which all threads copy.
 func (t *tensor) writeCopies(first, limit ptx.Operand, add func(stage ptx.Operand)) {
 	g, k := t.gen, t.k
 	fillA, fillB := t.fill(&t.a, t.c.a, t.firstM), t.fill(&t.b, t.c.b, t.firstN)
@@ -171,7 +171,7 @@ func (t *tensor) writeCopies(first, limit ptx.Operand, add func(stage ptx.Operan
 	g.loop(first, limit, t.depth, func(at ptx.Operand) {
 		k.Line("cp.async.wait_group %d", ahead-1)
 		if t.group {
-			k.Line("fence.proxy.async.shared::cta") // warp groups see what was copied
+			k.Line("fence.proxy.async.shared::cta") // makes the copies visible to warp groups
 		}
 		k.Barrier()
 		next := k.Op(ptx.B32, "add.s32", at, ptx.Int32(int64(ahead*t.depth)))
@@ -179,7 +179,7 @@ func (t *tensor) writeCopies(first, limit ptx.Operand, add func(stage ptx.Operan
 			multiply(reading)
 			fill(next)
 			add(reading)
-			k.Line("wgmma.wait_group.sync.aligned 1") // then the round after the next may fill what was read
+			k.Line("wgmma.wait_group.sync.aligned 1") // afterwards the round after the next may overwrite what was read
 		} else {
 			fill(next)
 			multiply(reading)
@@ -194,7 +194,7 @@ func (t *tensor) writeCopies(first, limit ptx.Operand, add func(stage ptx.Operan
 	k.Barrier()
 }
 
-// next moves the offset of a stage to the next one.
+// next advances a stage's offset to the next stage.
 func (t *tensor) next(stage ptx.Operand) {
 	k := t.k
 	k.To(stage, "add.s32", stage, ptx.Int32(int64(t.stage)))
@@ -202,8 +202,8 @@ func (t *tensor) next(stage ptx.Operand) {
 	k.To(stage, "selp.b32", ptx.Int32(0), stage, around)
 }
 
-// locate says which tile a block makes. Blocks that run at the same time have neighbouring tiles, so that they read the
-// same operands.
+// locate computes which tile a block makes. Concurrent blocks have neighboring tiles, so that they read the same
+// operands.
 func (t *tensor) locate() {
 	g, rows, columns := t.gen, t.rows(), t.columns()
 	tid := g.k.Op(ptx.B32, "mov.u32", special("%tid.x"))
@@ -223,7 +223,7 @@ func (t *tensor) locate() {
 	t.firstM, t.firstN = g.mov(ptx.B32, g.times(row, t.m)), g.mov(ptx.B32, g.times(column, t.n))
 }
 
-// products prepares the multiplication of the tiles of a stage, and returns what writes it for a stage's offset.
+// products prepares the multiplication of a stage's tiles, and returns a function that writes it for a stage's offset.
 func (t *tensor) products() func(stage ptx.Operand) {
 	switch {
 	case t.group:
@@ -253,7 +253,7 @@ func (t *tensor) products() func(stage ptx.Operand) {
 	}
 }
 
-// strips is how many warps have strips of 16 rows of their own, one below the other.
+// strips is the number of warps that have different strips of 16 rows, one below the other.
 func (t *tensor) strips() int {
 	if t.group {
 		return 4 * t.warpsM
@@ -269,7 +269,7 @@ func (t *tensor) staged() int {
 	return t.strips() * 16 * (t.n + 8) * 4
 }
 
-// stripRow is the first row of a strip: a warp's rows follow each other; those of a warp group take turns.
+// stripRow is the first row of a strip: those of a warp are consecutive; those of a warp group's warps are interleaved.
 func (t *tensor) stripRow(strip ptx.Operand, i int) ptx.Operand {
 	g := t.gen
 	if t.group {
@@ -279,8 +279,8 @@ func (t *tensor) stripRow(strip ptx.Operand, i int) ptx.Operand {
 	return g.add(g.times(strip, t.warpM), ptx.Int32(int64(16*i)))
 }
 
-// results hands out the sums, 16 rows of each warp at a time: they go through shared memory, so that neighbouring
-// threads have neighbours in a row, and what follows the product is written once for all.
+// results passes on the sums, 16 rows of each warp at a time: they go through shared memory, so that adjacent threads
+// have adjacent elements of a row, and the code of what follows the product is written only once.
 func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand) ptx.Operand, st *statistics) {
 	g, k := t.gen, t.k
 	pitch := t.n + 8
@@ -302,7 +302,7 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand) ptx.Operand
 			}
 		}
 		k.Barrier()
-		// each goes through some elements of the strips: where they lie in shared memory, their row and column.
+		// each goes through some elements of the strips: their address in shared memory, their row and column.
 		each := func(first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)) {
 			t.eachOfStrips(i, strips, pitch, first, step, body, then)
 		}
@@ -320,11 +320,11 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand) ptx.Operand
 
 const (
 	wovenResults      = 16   // elements of a thread whose operands are loaded before any is computed
-	wovenInstructions = 1600 // of these together
+	wovenInstructions = 1600 // instructions of these together
 )
 
-// eachOfStrips goes through elements of the strips, of which several are computed in turns where all of a tile are
-// there: else a thread waits for the memory at each of them. What then does with their results follows in their order.
+// eachOfStrips goes through elements of the strips. If the tile is complete, it interleaves several of them: otherwise
+// a thread would wait for memory at each. What then does with their results stays in order.
 func (t *tensor) eachOfStrips(round, strips, pitch int, first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)) {
 	g, k := t.gen, t.k
 	total := strips * 16 * t.n

@@ -5,24 +5,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// panel is a tile of an operand in shared memory, in lines along the axis that is fastest in memory: k, or the outer
-// number.
+// panel is an operand's tile in shared memory, in lines along the axis that is innermost in global memory: k, or the
+// outer index.
 type panel struct {
 	value  ir.Value
 	dtype  ir.DType
 	size   int // bytes of an element
 	fast   bool
-	length int // of the outer number, in the whole operand
-	outer  int // of the outer number, in the tile
+	length int // of the outer index, in the whole operand
+	outer  int // of the outer index, in the tile
 	depth  int // of k, in the tile
 	pitch  int // bytes from line to line
-	offset int // in a stage
+	offset int // offset in a stage
 	chunk  int // bytes that are copied at once
 	group  bool
 }
 
-// panel lays out a tile. Lines have a few bytes more than they need: then what a warp reads at once lies in different
-// banks.
+// panel lays out a tile. Lines are padded by a few bytes, so that what a warp reads at once is in different banks.
 func (t *tensor) panel(s side, length, outer int) panel {
 	u := t.unit
 	p := panel{value: s.value, dtype: t.p.Type(s.value).DType, size: u.size, fast: s.fast, length: length, outer: outer, depth: t.depth, chunk: 4}
@@ -54,7 +53,7 @@ func (p *panel) bytes() int {
 	return p.outer * p.depth / p.line() * p.pitch
 }
 
-// strides are the bytes between neighbours along the outer number and along k.
+// strides are the bytes between adjacent elements along the outer index and along k.
 func (p *panel) strides() (outer, k int) {
 	if p.fast {
 		return p.pitch, p.size
@@ -62,8 +61,8 @@ func (p *panel) strides() (outer, k int) {
 	return p.size, p.pitch
 }
 
-// fill prepares the copies of a panel, and returns what writes them for a k. Elements outside are 0. What depends on
-// the outer number alone is computed here, once.
+// fill prepares the copies of a panel, and returns a function that writes them for a given k. Elements outside are 0.
+// What depends on the outer index alone is computed here, once.
 func (t *tensor) fill(p *panel, s side, first ptx.Operand) func(at, limit, stage ptx.Operand) {
 	g, k := t.gen, t.k
 	each := p.chunk / p.size // elements of a chunk
@@ -111,7 +110,7 @@ func (t *tensor) fill(p *panel, s side, first ptx.Operand) func(at, limit, stage
 				slots[pass] = k.Op(ptx.B32, "add.s32", own[pass], stage)
 			}
 			to := ptx.Raw("[" + slots[pass].String() + "+" + itoa((e*lines-pass)*p.pitch) + "]")
-			// element is the number of an element of the chunk, 0 where there is none.
+			// element returns the number of an element of the chunk, 0 if there is none.
 			t.copyChunk(p, to, memory, func(i int) (number, valid ptx.Operand) {
 				o, n := outer(e, i), inner(e, i)
 				number, there := s.join(o.numbers, n.numbers)
@@ -125,8 +124,8 @@ func (t *tensor) fill(p *panel, s side, first ptx.Operand) func(at, limit, stage
 	}
 }
 
-// slots are where the first chunks of a thread lie, in stage 0. The chunks of a later pass lie where those of the first
-// one do, but for whole patterns of eight lines.
+// slots are the addresses of a thread's first chunks in stage 0. The chunks of a later pass have the same addresses,
+// plus whole patterns of eight lines.
 func (t *tensor) slots(p *panel, position, line ptx.Operand, lines, count int) map[int]ptx.Operand {
 	g, own := t.gen, map[int]ptx.Operand{}
 	for e := range count {
@@ -138,7 +137,7 @@ func (t *tensor) slots(p *panel, position, line ptx.Operand, lines, count int) m
 	return own
 }
 
-// pass is how many lines a line further on lies from the beginning of a pattern, where there are patterns.
+// pass is a distance in lines, modulo the eight lines of a pattern; 0 if there are no patterns.
 func (p *panel) pass(lines int) int {
 	if p.group {
 		return lines % 8
@@ -146,13 +145,13 @@ func (p *panel) pass(lines int) int {
 	return 0
 }
 
-// outerPart is what is known of an element by one of its numbers.
+// outerPart is what is known about an element from its outer index.
 type outerPart struct {
 	numbers []ptx.Operand
 	valid   ptx.Operand
 }
 
-// addressed is how many elements of a chunk are looked for in memory.
+// addressed is how many elements of a chunk need an address.
 func (p *panel) addressed() int {
 	if p.chunk == chunkBytes || p.size == 4 {
 		return 1
@@ -160,8 +159,8 @@ func (p *panel) addressed() int {
 	return 2
 }
 
-// slot is where a chunk lies, by its line and its place in that. Where warp groups multiply, lines have 128 bytes, the
-// longer ones are columns of them, and in eight lines the chunks are exchanged.
+// slot is the address of a chunk, given its line and its position in the line. For warp groups, lines have 128 bytes
+// (longer ones are split into columns), and the chunks of eight lines are swizzled.
 func (p *panel) slot(g *gen, line, position ptx.Operand) ptx.Operand {
 	if !p.group {
 		return g.add(g.times(line, p.pitch), g.times(position, p.size))
@@ -174,12 +173,12 @@ func (p *panel) slot(g *gen, line, position ptx.Operand) ptx.Operand {
 	return g.add(at, g.times(column, p.depth*groupLineBytes))
 }
 
-// copyChunk copies neighbours, or elements that lie anywhere, into shared memory.
+// copyChunk copies adjacent elements, or scattered ones, into shared memory.
 func (t *tensor) copyChunk(p *panel, to, memory ptx.Operand, element func(i int) (number, valid ptx.Operand)) {
 	g, k := t.gen, t.k
 	if p.addressed() == 1 {
 		number, valid := element(0)
-		number = g.pick(valid, g.mov(ptx.B32, number), ptx.Int32(0)) // an address that exists, of which nothing is read
+		number = g.pick(valid, g.mov(ptx.B32, number), ptx.Int32(0)) // a valid address, from which nothing is read
 		cache := map[int]string{4: "ca", chunkBytes: "cg"}[p.chunk]
 		bytes := g.pick(valid, ptx.Int32(int64(p.chunk)), ptx.Int32(0))
 		k.Line("cp.async.%s.shared.global %v, %v, %d, %v", cache, to, g.element(memory, number, p.size), p.chunk, bytes)
@@ -201,7 +200,7 @@ func (t *tensor) copyChunk(p *panel, to, memory ptx.Operand, element func(i int)
 	k.To(to, "st.shared.b32", both)
 }
 
-// warp is where the part of a panel begins that a warp multiplies, by the outer number.
+// warp is the first outer index of the part of a panel that a warp multiplies.
 func (p *panel) warp(t *tensor, rows bool) ptx.Operand {
 	if rows {
 		return t.times(t.mod(t.warp, t.warpsM), t.warpM)
@@ -209,8 +208,8 @@ func (p *panel) warp(t *tensor, rows bool) ptx.Operand {
 	return t.times(t.over(t.warp, t.warpsM), t.warpN)
 }
 
-// fragments prepares reading a panel as operands of products. What it returns takes the offset of the stage, and then
-// gives the registers of a tile, of 16 rows of A or 8 columns of B, in a step of k.
+// fragments prepares reading a panel as operands of products. The function that it returns takes a stage's offset; the
+// function that this one returns gives the registers of a tile, 16 rows of A or 8 columns of B, in a step of k.
 func (t *tensor) fragments(p *panel, first ptx.Operand) func(stage ptx.Operand) func(tile, step int) []ptx.Operand {
 	if p.size == 4 {
 		return t.words(p, first)
@@ -218,8 +217,8 @@ func (t *tensor) fragments(p *panel, first ptx.Operand) func(stage ptx.Operand) 
 	g, k := t.gen, t.k
 	isA := p == &t.a
 	perOuter, perK := p.strides()
-	// Lanes of eight give the lines of a matrix. Along A's rows the second matrix is the next, along k the third; B has
-	// them the other way round.
+	// Each eight lanes give the lines of one matrix. For A the second matrix is the next along the rows, and the third
+	// the next along k; for B it is the other way round.
 	eight, odd, upper := g.mod(t.lane, 8), g.times(g.mod(g.over(t.lane, 8), 2), 8), g.times(g.over(t.lane, 16), 8)
 	m, n := odd, upper
 	if !isA {
@@ -256,7 +255,7 @@ func (t *tensor) fragments(p *panel, first ptx.Operand) func(stage ptx.Operand) 
 	}
 }
 
-// words is fragments for float32, whose elements are registers of their own.
+// words is fragments for float32, whose elements occupy a register each.
 func (t *tensor) words(p *panel, first ptx.Operand) func(stage ptx.Operand) func(tile, step int) []ptx.Operand {
 	g, k := t.gen, t.k
 	perOuter, perK := p.strides()

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// product is x·y, where the operands may be stored transposed, and with a bias and gelu after it.
+// product is x·y, where the operands may be stored transposed, optionally followed by a bias and gelu.
 func product(t testing.TB, d ir.DType, m, n, k int, turnX, turnY, chain bool) *ir.Program {
 	p := ir.New("product")
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
@@ -47,7 +47,7 @@ func tensorPrograms(t testing.TB) []*ir.Program {
 		for turns := range 4 {
 			for _, size := range [][3]int{{64, 64, 128}, {100, 33, 57}, {4096, 4096, 1024}, {2001, 1999, 77}, {64, 64, 4096}} {
 				p := product(t, d, size[0], size[1], size[2], turns&1 != 0, turns&2 != 0, turns == 0)
-				if turns > 0 { // a gradient, with that of a bias
+				if turns > 0 { // a gradient, and that of a bias
 					dot := p.Nodes[0]
 					v, err := p.Add("layer", ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: dot.Attrs.(ir.DotAttrs).RhsContract}, dot.Inputs[1])
 					require.NoError(t, err)
@@ -60,7 +60,7 @@ func tensorPrograms(t testing.TB) []*ir.Program {
 	return append(all, convolutions(t)...)
 }
 
-// convolutions are those of a network for images in bfloat16, with their gradients, for large and small images.
+// convolutions are those of an image network in bfloat16, with their gradients, for large and small images.
 func convolutions(t testing.TB) []*ir.Program {
 	var all []*ir.Program
 	for _, channels := range [][2]int{{3, 64}, {64, 128}} {
@@ -91,7 +91,7 @@ func convolutions(t testing.TB) []*ir.Program {
 	return all
 }
 
-// Products of 16-bit floats use tensor cores where the device has them, those of float32 where TF32 was asked for.
+// Products of 16-bit floats use tensor cores if the device has them, and so do those of float32 if TF32 is allowed.
 func TestTensorCores(t *testing.T) {
 	for _, c := range []struct {
 		d    ir.DType
@@ -163,7 +163,7 @@ func multiplied(t *testing.T, text string, plan *lower.Plan, m, n, k int, order 
 }
 
 // Each barrier of the kernel, each wait for copies and products and each fence is needed: without any one of them the
-// interpreter finds threads that touch what others have not finished.
+// interpreter finds threads that access what others have not finished.
 func TestTensorBarriers(t *testing.T) {
 	const m, n = 128, 128
 	for _, turned := range []bool{false, true} {
@@ -193,7 +193,7 @@ func TestTensorBarriers(t *testing.T) {
 					if !strings.HasSuffix(line, "\n") {
 						_, rest, _ = strings.Cut(rest, "\n")
 					}
-					if line[0] != '\t' { // behind a guard
+					if line[0] != '\t' { // skipped by a guard
 						rest = "mov.b32 %r1, %r1;\n" + rest
 					}
 					broken := strings.Join(parts[:i], line) + rest

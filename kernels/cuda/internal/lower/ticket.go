@@ -4,10 +4,10 @@ import "github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 
 // Many blocks compute parts of a large sum. Another kernel could add up the parts, but would cost a launch. Instead
 // each block draws a ticket when its part is in memory, and the block that draws the last one adds up all parts, in
-// their order: the bits do not depend on which block that is. Tickets are counters that reset themselves.
+// order: the bits do not depend on which block that is. Tickets are counters that reset themselves.
 
-// lastBlock ends the kernel for all blocks of a group but the last one to come here, which sees what the others have
-// written. All threads of the block come here. Where the group has one block, that is the last one.
+// lastBlock ends the kernel for all blocks of a group but the last to arrive, which sees what the others have written.
+// All threads of the block must call it. In a group of one block, that is the last one.
 func (g *gen) lastBlock(tid, group ptx.Operand, groups int, blocks ptx.Operand) {
 	k := g.k
 	others := g.mov(ptx.B32, g.sub(blocks, ptx.Int32(1)))

@@ -6,24 +6,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Collectives run in parallel with the kernels after them, as buckets of gradients do with the backward pass. Until a
-// step waits for one, its operands and results keep their memory. It is waited for before the first kernel that reads a
-// result, and before a variable is replaced, because it also brings the flag that says whether any replica has failed.
-// Collectives inside loops are done at once, when those before the loop are over.
+// Collectives run concurrently with the kernels after them, as buckets of gradients do with the backward pass. Until a
+// step waits for one, its operands and results keep their memory. The wait comes before the first kernel that reads a
+// result, and before a variable is replaced, because a collective also delivers the flag that says whether any replica
+// has failed. Collectives inside loops run synchronously, after those before the loop have finished.
 
-// underWay is the collectives that were begun and not yet waited for, in order.
+// underWay holds the collectives that were begun and not yet waited for, in order.
 type underWay struct{ open []begun }
 
-// begun is one of them.
+// begun is such a collective.
 type begun struct {
-	step    int // its place in the list of steps
+	step    int // its index in the list of steps
 	node    int
 	results []ir.Value
-	held    []ir.Value // what keeps its memory: operands and results
-	late    []ir.Value // of these, what goes back after the wait
+	held    []ir.Value // operands and results, which keep their memory
+	late    []ir.Value // those of them to be freed after the wait
 }
 
-// last is how many are open.
+// last is the number of open collectives, so that await waits for all.
 func (b *underWay) last() int {
 	if b == nil {
 		return 0
@@ -31,7 +31,7 @@ func (b *underWay) last() int {
 	return len(b.open)
 }
 
-// keeps reports whether the memory of a value must stay until a collective is over, and lets it go back then.
+// keeps reports whether a value's memory must stay until a collective has finished, and then frees it at that time.
 func (b *underWay) keeps(v ir.Value) bool {
 	if b == nil {
 		return false
@@ -45,12 +45,12 @@ func (b *underWay) keeps(v ir.Value) bool {
 	return false
 }
 
-// brings reports whether a value comes from a collective that is not over.
+// brings reports whether a value is the result of an unfinished collective.
 func (b *underWay) brings(v ir.Value) bool {
 	return b != nil && slices.ContainsFunc(b.open, func(c begun) bool { return slices.Contains(c.results, v) })
 }
 
-// begun notes that the last step is a collective.
+// begun records that the last step is a collective.
 func (s *scope) begun(n *ir.Node, i int) {
 	if last := len(*s.steps) - 1; s.underWay != nil && n.Op.IsCollective() && last >= 0 && (*s.steps)[last].Kind == Collect {
 		s.underWay.open = append(s.underWay.open, begun{step: last, node: i, results: n.Outputs, held: slices.Concat(n.Inputs, n.Outputs)})
@@ -68,14 +68,15 @@ func (s *scope) awaitFor(n *ir.Node, i int, f *fusion) {
 			until = k + 1
 		}
 	}
-	// A loop in which replicas meet needs what all collectives share: the scratch memory and the order of the calls.
+	// A loop in which replicas communicate needs what all collectives share: the scratch memory and the order of the
+	// calls.
 	if n.Op == ir.Scan && n.Communicates() || f.kernel[i] && slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return s.committed[v] }) {
 		until = len(s.underWay.open)
 	}
 	s.await(n.Scope, until)
 }
 
-// await waits for the oldest open collectives. One that nothing was put after is done in its place.
+// await waits for the oldest open collectives. If no steps follow a collective, it is made synchronous instead.
 func (s *scope) await(scope string, until int) {
 	if until == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// value returns a register with an element of a value: read from memory, or computed here.
+// value returns a register with an element of a value: loaded from memory, or computed here.
 func (g *gen) value(v ir.Value, x *index) ptx.Operand {
 	if r, ok := g.memo[read{v, x}]; ok {
 		return r
@@ -80,7 +80,7 @@ func init() {
 	}
 	maps.Copy(inlined, pools)
 	for _, op := range ir.Ops() {
-		if !op.IsElementwise() || inlined[op] != nil || op == ir.Erfc { // which is decomposed
+		if !op.IsElementwise() || inlined[op] != nil || op == ir.Erfc { // it is decomposed
 			continue
 		}
 		switch op {
@@ -100,7 +100,7 @@ func init() {
 	}
 }
 
-// register puts an immediate into a register: not all instructions take one in first place.
+// register puts an immediate into a register: not all instructions accept one as first operand.
 func (g *gen) register(d ir.DType, x ptx.Operand) ptx.Operand {
 	if x.IsImmediate() {
 		return g.mov(classOf(d), x)
@@ -132,7 +132,7 @@ func (g *gen) bits(d ir.DType, x ptx.Operand) ptx.Operand {
 	return x
 }
 
-// fromBits is the element of a type with the given bits in an integer register; upper ones are ignored.
+// fromBits returns the element with the given bits in an integer register; upper bits are ignored.
 func (g *gen) fromBits(d ir.DType, x ptx.Operand) ptx.Operand {
 	switch d {
 	case ir.Bool:
@@ -221,14 +221,14 @@ func (g *gen) randomWord(state ir.Value, stream uint32, i ptx.Operand) ptx.Opera
 	return g.pick(second, g.pick(odd, c[3], c[2]), g.pick(odd, c[1], c[0]))
 }
 
-// stateIndex is the index of a word of the state of the random numbers.
+// stateIndex is the index of a word of the random state.
 func (g *gen) stateIndex(state ir.Value, j int) *index {
 	return at(g.p.Type(state).Shape, ptx.Int32(int64(j)))
 }
 
-// isFinite reports whether an element of a value is neither NaN nor infinite.
+// isFinite reports whether an element of a value is finite.
 func (g *gen) isFinite(v ir.Value, x *index) ptx.Operand {
 	m := g.calc(classOf(g.p.Type(v).DType))
-	y := m.sub(g.value(v, x), g.value(v, x)) // NaN where it is not finite
+	y := m.sub(g.value(v, x), g.value(v, x)) // NaN if it is not finite
 	return m.is("eq", y, y)
 }

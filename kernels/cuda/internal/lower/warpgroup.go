@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// patternBytes are eight lines of 128 bytes, in which chunks are exchanged. The exchange follows from bits of the
-// address, so a pattern begins at a multiple of its size.
+// patternBytes is the size of eight lines of 128 bytes whose chunks are swizzled. The swizzle is a function of address
+// bits, so a pattern begins at a multiple of its size.
 const patternBytes = 8 * groupLineBytes
 
 // patternStart is the next address at which a pattern may begin.
@@ -17,10 +17,9 @@ func (g *gen) patternStart(base ptx.Operand) ptx.Operand {
 	return g.k.Op(ptx.B32, "and.b32", up, ptx.Int32(-patternBytes))
 }
 
-// descriptor is what products of warp groups know a matrix in shared memory by, but for where it begins: that in
-// patterns of eight lines of 128 bytes chunks are exchanged, and two distances in units of 16 bytes. One is from eight
-// lines to the next eight. The other, of operands whose lines do not run along k, is from one column of lines to the
-// next; it is not used elsewhere, and then is 1.
+// descriptor describes a matrix in shared memory to warp-group products, without its start address: the 128-byte
+// swizzle, and two distances in units of 16 bytes. One is from eight lines to the next eight. The other, for operands
+// whose lines do not run along k, is from one column of lines to the next; it is unused otherwise, and then 1.
 func (p *panel) descriptor() uint64 {
 	const exchangedIn128 = 1
 	columns := 1
@@ -30,7 +29,7 @@ func (p *panel) descriptor() uint64 {
 	return exchangedIn128<<62 | patternBytes/chunkBytes<<32 | uint64(columns)<<16
 }
 
-// startOf is where the elements from an outer number, a multiple of 64 or 0, and from a step of k on begin.
+// startOf is the offset of the elements from an outer index, a multiple of 64 or 0, and a step of k on.
 func (p *panel) startOf(outer, step int) int {
 	if p.fast {
 		return outer*groupLineBytes + step*16*p.size
@@ -38,14 +37,14 @@ func (p *panel) startOf(outer, step int) int {
 	return outer/64*p.depth*groupLineBytes + step*16*groupLineBytes
 }
 
-// groupProducts is products for warp groups, of which each multiplies 64 rows of A at a time by all columns of B, 16 of
-// k in an instruction.
+// groupProducts is products for warp groups. Each multiplies 64 rows of A at a time by all columns of B, 16 of k per
+// instruction.
 func (t *tensor) groupProducts() func(stage ptx.Operand) {
 	g, k := t.gen, t.k
 	typ := map[bool]string{true: "bf16", false: "f16"}[strings.Contains(t.unit.instruction, ".bf16.")]
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s", t.n, typ, typ)
 	turned := map[bool]int{true: 0, false: 1}
-	// All threads of a warp have the same number of their group; the shuffle lets the assembler know.
+	// All threads of a warp have the same group number; the shuffle tells the assembler.
 	number := k.Reg(ptx.B32)
 	k.Line("shfl.sync.idx.b32 %v, %v, 0, 31, -1", number, g.mov(ptx.B32, g.over(t.warp, 4)))
 	rows := g.times(number, t.warpM)

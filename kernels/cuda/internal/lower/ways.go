@@ -2,15 +2,15 @@ package lower
 
 import "fmt"
 
-// way is how tensor cores compute a contraction: which part of the result a block computes, and how.
+// way says how tensor cores compute a contraction: which part of the result a block computes, and how.
 type way struct {
 	m, n         int // of a block's tile
-	warpM, warpN int // of a warp's part of it; of a warp group, where those multiply
-	stages       int // of shared memory, each of which holds operands for some k
+	warpM, warpN int // of a warp's part of it, or a warp group's
+	stages       int // of shared memory, each of which holds the operands for some k
 	group        bool
-	bulk         bool // a warp of its own copies the operands in bulk, for warp groups
-	slices       int  // of each stage, which warps of their own multiply without tensor cores; 0: tensor cores do
-	depth        int  // of k in a stage; 0: as much as tensor cores want
+	bulk         bool // a dedicated warp makes bulk copies of the operands, for warp groups
+	slices       int  // number of slices of each stage, which different warps multiply without tensor cores; 0: tensor cores multiply
+	depth        int  // of k in a stage; 0: what tensor cores need
 }
 
 func (w way) tile() string { return fmt.Sprintf("%dx%d", w.m, w.n) }
@@ -30,7 +30,7 @@ func (w way) String() string {
 	return name
 }
 
-// BulkMark ends the name of a way whose operands are copied in bulk.
+// BulkMark ends the name of a way with bulk copies.
 const BulkMark = "b"
 
 // block is the number of threads that multiply.
@@ -42,8 +42,8 @@ func (w way) block() int {
 	return w.m / w.warpM * (w.n / w.warpN) * threads * max(1, w.slices)
 }
 
-// ahead is how many stages are filled before they are multiplied. Products of warp groups go on beside the next round's
-// copies, and so need another stage.
+// ahead is how many stages are filled before they are multiplied. Warp-group products overlap the next round's copies,
+// and so need another stage.
 func (w way) ahead() int {
 	if w.group {
 		return w.stages - 2
@@ -51,7 +51,7 @@ func (w way) ahead() int {
 	return w.stages - 1
 }
 
-// sharedLimit is how much shared memory a block may have, by compute capability.
+// sharedLimit is the maximum shared memory of a block, by compute capability.
 func sharedLimit(capability int) int {
 	switch {
 	case capability < 80:
@@ -64,7 +64,7 @@ func sharedLimit(capability int) int {
 	return 227 << 10
 }
 
-// ways are those in which a device can make a contraction, larger tiles first. There is at least one.
+// ways returns the ways in which a device can compute a contraction, larger tiles first. There is at least one.
 func (s *scope) ways(g *gen, c contraction, u *unit) []way {
 	limit := sharedLimit(s.options.Capability)
 	if s.statistics != nil {
@@ -106,7 +106,7 @@ func (s *scope) ways(g *gen, c contraction, u *unit) []way {
 	return all
 }
 
-// byChunks reports whether pieces of 16 bytes of an operand can be copied at once.
+// byChunks reports whether 16-byte pieces of an operand can be copied at once.
 func (s *scope) byChunks(o side) bool {
 	return o.run*s.p.Type(o.value).DType.Size()%chunkBytes == 0 && aligned(s.places[o.value], chunkBytes)
 }
@@ -114,8 +114,8 @@ func (s *scope) byChunks(o side) bool {
 // fullDevice is the number of tiles that are enough to occupy a device.
 const fullDevice = 128
 
-// usual is the number of the way that is taken where none was measured: the first one with enough tiles, else one of
-// the smallest. Warp groups multiply several times faster than warps do.
+// usual is the number of the way that is used if nothing was measured: the first one with enough tiles, or else one of
+// the smallest. Warp groups multiply several times faster than warps.
 func usual(ways []way, c contraction) int {
 	tiles := func(w way) int { return (c.m + w.m - 1) / w.m * ((c.n + w.n - 1) / w.n) * c.batch }
 	best := 0
@@ -133,7 +133,7 @@ func usual(ways []way, c contraction) int {
 	return best
 }
 
-// pick is the number of the way that is taken: the usual one, unless another is known to be faster.
+// pick is the number of the way to use: the usual one, unless another is known to be faster.
 func (s *scope) pick(g *gen, ways []way, usual int) int {
 	if s.options.Pick == nil || len(ways) == 1 {
 		return usual

@@ -11,8 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Several elements are loaded before the first is stored: by elementwise kernels on large values, and by what follows a
-// product.
+// Several elements are loaded before the first is stored: by elementwise kernels on large values, and after products.
 func TestElementsInTurns(t *testing.T) {
 	loads := func(p *ir.Program, after string) int {
 		plan, err := lower.Program(p, lower.Options{Capability: 90, Hopper: true})

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// docs/cuda_operations.md is what the code says, and has every operation once.
+// docs/cuda_operations.md is up to date, and has every operation once.
 func TestTable(t *testing.T) {
 	var now bytes.Buffer
 	write(&now)
