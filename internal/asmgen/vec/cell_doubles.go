@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// cells64 emits the gradients of the cells of lstm.go and gru.go in the package for floats of 64 bits: n units, a
-// multiple of a vector's; the gates of an example are stride bytes apart. Products are rounded before they are added.
+// cells64 emits the gradients of the cells in the package's lstm.go and gru.go for float64: n units, a multiple of the
+// vector length; an example's gates are stride bytes apart. Products are rounded before they are added.
 func (m machine) cells64() {
 	p := precise{m}
 	p.double = true
@@ -13,7 +13,7 @@ func (m machine) cells64() {
 	p.gruGrad()
 }
 
-// gate is the place of a gate's units; of the fourth one, behind thrice the stride.
+// gate is the memory of a gate's units. The fourth gate is number 1 with three times the stride.
 func gate(p, stride Scalar, number uint8) Memory {
 	if number == 0 {
 		return Memory{Base: p}

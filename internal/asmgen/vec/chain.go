@@ -7,19 +7,20 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// chainStep is one thing that a chain does with the vectors it holds. x is its operand in memory, or a number for all.
+// chainStep is an operation on the vectors that a chain holds. x is its operand: an array in memory, or a single
+// number.
 type chainStep struct {
 	name, does string
 	body       func(c *chainBody)
 }
 
-// chainBody is what a step works on: vectors of all ones of the elements, the addresses of its operands.
+// chainBody is the state that steps work on: the vectors, and the addresses of the step's operands.
 type chainBody struct {
 	m            machine
 	size         int     // bytes of a float
-	v, held      vectors // held are masks as vectors, of the last comparison that held its result
-	x, y         Scalar  // operands
-	floats, byte Scalar  // offsets of the first element in memory of floats and of bytes
+	v, held      vectors // held are lane masks, stored as vectors, of the last comparison that was held
+	x, y         Scalar  // the step's operands
+	floats, byte Scalar  // offsets of the vectors' first element in arrays of floats and of bytes
 }
 
 func (c *chainBody) at(p Scalar, i int) Memory {
@@ -34,7 +35,7 @@ func (c *chainBody) wordAt(p Scalar, i int) Memory {
 	return Memory{Base: p, Index: c.byte, Scale: 2, Offset: i * c.m.bytes() / 2}
 }
 
-// number is the operand that is one number.
+// number loads an operand that is a single number.
 func (c *chainBody) number() vector { return c.m.broadcast(c.x, 0) }
 
 func (c *chainBody) each(f func(i int, v vector)) {
@@ -66,7 +67,7 @@ func scalar(f operation) func(*chainBody) {
 	}
 }
 
-// extreme is the larger or smaller of v and x, x where they are equal and NaN where one is, as the kernels of two
+// extreme is the larger or smaller of v and x; x if they are equal, NaN if one is NaN, as in the kernels with two
 // operands.
 func extreme(f operation, swapped bool) func(*chainBody) {
 	return func(c *chainBody) {
@@ -86,7 +87,7 @@ func extreme(f operation, swapped bool) func(*chainBody) {
 	}
 }
 
-// extremeOf is the larger or smaller of v and a number that is not NaN; v where they are equal or v is NaN.
+// extremeOf is the larger or smaller of v and a number that is not NaN; v if they are equal or v is NaN.
 func extremeOf(f operation) func(*chainBody) {
 	return func(c *chainBody) {
 		a := c.number()
@@ -98,14 +99,14 @@ func single(f func(m machine, v vector) vector) func(*chainBody) {
 	return func(c *chainBody) { c.each(func(_ int, v vector) { Copy(v, f(c.m, v)) }) }
 }
 
-// compared stores v predicate x as bytes of 0 and 1.
+// compared stores the results of v predicate x as bytes of 0 and 1.
 func compared(predicate Predicate) func(*chainBody) {
 	return func(c *chainBody) {
 		c.each(func(i int, v vector) { StoreMask(c.byteAt(c.y, i), Compare(predicate, v, c.at(c.x, i))) })
 	}
 }
 
-// heldOf holds v predicate x for the choices that follow.
+// heldOf holds the results of v predicate x for the selections that follow.
 func heldOf(predicate Predicate) func(*chainBody) {
 	return func(c *chainBody) {
 		c.each(func(i int, v vector) {
@@ -114,7 +115,7 @@ func heldOf(predicate Predicate) func(*chainBody) {
 	}
 }
 
-// heldOfNumber is heldOf with one number for all elements.
+// heldOfNumber is heldOf with a single number x.
 func heldOfNumber(predicate Predicate) func(*chainBody) {
 	return func(c *chainBody) {
 		a := c.number()
@@ -122,7 +123,7 @@ func heldOfNumber(predicate Predicate) func(*chainBody) {
 	}
 }
 
-// heldWith combines what is held with bytes.
+// heldWith combines the held masks with bytes.
 func heldWith(f operation) func(*chainBody) {
 	return func(c *chainBody) {
 		c.each(func(i int, _ vector) {
@@ -133,7 +134,7 @@ func heldWith(f operation) func(*chainBody) {
 	}
 }
 
-// chooseHeld is v where the mask is held and x elsewhere, or the other way round.
+// chooseHeld selects v where the mask is held and x elsewhere, or, if other, the reverse.
 func chooseHeld(other bool) func(*chainBody) {
 	return func(c *chainBody) {
 		c.each(func(i int, v vector) {
@@ -149,7 +150,7 @@ func chooseHeld(other bool) func(*chainBody) {
 	}
 }
 
-// chooseHeldNumber is chooseHeld with one number for all elements.
+// chooseHeldNumber is chooseHeld with a single number x.
 func chooseHeldNumber(other bool) func(*chainBody) {
 	return func(c *chainBody) {
 		a := c.number()
@@ -166,12 +167,12 @@ func chooseHeldNumber(other bool) func(*chainBody) {
 	}
 }
 
-// finite is where v is neither infinite nor NaN.
+// finite is true where v is neither infinite nor NaN.
 func (c *chainBody) finite(v vector) Mask {
 	return Compare(LessThan, c.m.two(And, v, c.magnitude()), c.constant(math.Inf(1)))
 }
 
-// chainSteps are numbered as the constants of package vec.
+// chainSteps are in the order of package vec's constants.
 var chainSteps = []chainStep{
 	{"Load", "v = x", func(c *chainBody) { c.each(func(i int, v vector) { Load(v, c.at(c.x, i)) }) }},
 	{"LoadNumber", "v = number", func(c *chainBody) {
@@ -350,8 +351,8 @@ var chainSteps = []chainStep{
 	}},
 }
 
-// chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then
-// single ones.
+// chain emits the function that runs a chain of steps on vectors in registers: several vectors at a time, then single
+// ones.
 func (m machine) chain() {
 	m.begin("", "chain", "steps unsafe.Pointer, count, n uintptr", "")
 	m.chainOf(4, func(chainStep) bool { return true })
@@ -360,7 +361,7 @@ func (m machine) chain() {
 	m.chainOf(8, chainStep.forDoubles)
 }
 
-// chainOf emits the body for floats of so many bytes and the integers and bytes beside them.
+// chainOf emits the body for floats of the given size and the integers and bytes combined with them.
 func (m machine) chainOf(size int, has func(chainStep) bool) {
 	steps, count, n := param("steps"), param("count"), param("n")
 	c := &chainBody{m: m, size: size, x: NewScalar(), y: NewScalar(), floats: NewScalar(), byte: NewScalar()}
@@ -407,8 +408,8 @@ func (m machine) chainOf(size int, has func(chainStep) bool) {
 	End()
 }
 
-// dispatch emits the steps of a list and the comparisons that lead to them; they are the same ones in every round, so
-// that they are foreseen.
+// dispatch emits the steps of a list, and the binary search for the step to run. Since every round runs the same steps,
+// its branches are predicted.
 func (c *chainBody) dispatch(op Scalar, list []int, after func()) {
 	if len(list) == 1 {
 		chainSteps[list[0]].body(c)
@@ -423,13 +424,13 @@ func (c *chainBody) dispatch(op Scalar, list []int, after func()) {
 	c.dispatch(op, list[middle:], after)
 }
 
-// often says how many times as often steps are met as others: fewer comparisons lead to them.
+// often is the relative frequency of steps: frequent ones are found with fewer comparisons.
 var often = map[string]int{"Load": 12, "LoadNumber": 6, "Store": 12, "Add": 8, "Sub": 6, "SubFrom": 3, "Mul": 12, "Div": 3, "AddNumber": 6, "SubNumber": 3,
 	"MulNumber": 10, "MaxNumber": 4, "MinNumber": 4, "Neg": 3, "Abs": 3, "Choose": 2, "ChooseHeld": 6, "ChooseOtherHeld": 4, "LoadBF16": 6, "StoreBF16": 4, "RoundBF16": 6,
 	"LoadF16": 3, "StoreF16": 2, "RoundF16": 3, "HoldLess": 3, "HoldGreater": 3, "HoldEqual": 2, "HoldLessNumber": 4, "HoldGreaterNumber": 4, "HoldEqualNumber": 4,
 	"HoldNotEqualNumber": 2, "HoldLessEqualNumber": 3, "HoldGreaterEqualNumber": 3, "ChooseHeldNumber": 6, "ChooseOtherHeldNumber": 6, "HoldBytes": 3, "StoreHeld": 4}
 
-// middleOf returns where to cut a list so that both parts are met as often as each other.
+// middleOf returns where to cut a list so that both parts are used equally often.
 func middleOf(list []int) int {
 	weight := func(part []int) (w int) {
 		for _, i := range part {

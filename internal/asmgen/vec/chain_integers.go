@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The comparisons of integers, made of the two that there are.
+// Comparisons of integers, derived from the two that processors have.
 func equalInts(v, x vector) Mask        { return CompareInt(Equal, v, x) }
 func notEqualInts(v, x vector) Mask     { return Not(CompareInt(Equal, v, x)) }
 func lessInts(v, x vector) Mask         { return CompareInt(LessThan, v, x) }
@@ -26,7 +26,7 @@ func heldInts(f func(v, x vector) Mask) func(*chainBody) {
 	}
 }
 
-// heldIntsNumber is heldInts with one number for all elements.
+// heldIntsNumber is heldInts with a single number x.
 func heldIntsNumber(f func(v, x vector) Mask) func(*chainBody) {
 	return func(c *chainBody) {
 		a := c.number()

@@ -8,12 +8,12 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Functions whose results are rounded to bfloat16 next, which keeps 8 digits: they compute 15, in about half the
-// instructions of those that compute all 24. For AVX-512, whose registers hold a table of 16 numbers. What they do with
-// numbers that are not finite, and with results too small for a float, is as with the others.
+// Functions whose results are then rounded to the 8 bits of bfloat16: they compute 15 bits, in about half the
+// instructions of those that compute all 24. They are for AVX-512, whose registers hold a table of 16 numbers. Results
+// for numbers that are not finite, and results that underflow, are those of the other functions.
 
-// coarseNormal holds, highest coefficient first, polynomials of x that are log₂Φ(x) to 2⁻¹⁶: number i, modulo 16, is
-// the one around i·coarseWidth, from −12 to 3.
+// coarseNormal holds, highest coefficient first, polynomials in x that approximate log₂Φ(x) with error 2⁻¹⁶: number i,
+// modulo 16, is used around i·coarseWidth, from −12 to 3.
 var coarseNormal = [...][16]float64{
 	{0.00672248533, -0.00248698207, -0.0101728344, -0.00181607741, 8.43246105e-06, 1.17354271e-05, 1.67959851e-05, 2.4839855e-05, 3.81866939e-05, 6.14781348e-05, 0.000104611184, 0.000190240208, 0.000374238014, 0.000803441829, 0.00186339497, 0.00428902983},
 	{0.0523899461, 0.0806852925, 0.124903063, 0.0281522234, 0.0006375735, 0.000814819951, 0.00106263486, 0.0014187761, 0.00194700824, 0.00275933798, 0.00406077587, 0.00624129798, 0.0100599783, 0.0169464323, 0.0289812844, 0.0453586986},
@@ -24,12 +24,12 @@ var coarseNormal = [...][16]float64{
 
 const (
 	coarseWidth = 1.17
-	coarseLeast = -14.62 // where x·Φ(x) is 0 in float32, and Φ(x) a fraction below 1 of a power of two
-	coarseMost  = 4.09   // from where on 1 − Φ(x) is below 2⁻¹⁵
+	coarseLeast = -14.62 // x·Φ(x) is 0 in float32 here, and log₂Φ(x) slightly below an integer
+	coarseMost  = 4.09   // above this, 1 − Φ(x) is below 2⁻¹⁵
 )
 
-// coarseSlopes holds, highest coefficient first, polynomials of t that are e^(t²/2)·Φ(−t) − t/√(2π) to 2⁻¹⁶ of it but
-// near its zero, in the intervals of millsTable.
+// coarseSlopes holds, highest coefficient first, polynomials in t that approximate e^(t²/2)·Φ(−t) − t/√(2π) with
+// relative error 2⁻¹⁶ (except near its zero), in the intervals of millsTable.
 var coarseSlopes = [...][16]float64{
 	{-0.105281711, -0.0674230673, -0.0430254803, -0.0317666325, -0.0181172892, -0.00923766644, -0.00509365248, -0.00298446722, -0.00149853117, -0.000663787101, -0.000332420984, -0.000182711477, -8.66686233e-05, -3.69571111e-05, -1.82310828e-05, -9.97894424e-06},
 	{0.245739454, 0.217994181, 0.181071268, 0.155969644, 0.114638313, 0.0758514714, 0.0514175654, 0.0357882614, 0.0222027739, 0.0124073652, 0.00751138367, 0.00484575718, 0.00280359875, 0.00148884992, 0.000879497457, 0.000560905998},
@@ -37,10 +37,10 @@ var coarseSlopes = [...][16]float64{
 	{0.49999817, 0.499371843, 0.496119599, 0.491482667, 0.477195767, 0.449376467, 0.417665586, 0.385721026, 0.343380945, 0.293041704, 0.25326187, 0.22185565, 0.187489699, 0.153227406, 0.129234066, 0.111595565},
 }
 
-// coarseSlopeMost is where gelu' becomes 0, as its power of two does.
+// coarseSlopeMost is where gelu' becomes 0, because its power of two does.
 const coarseSlopeMost = 13.35
 
-// piece evaluates the polynomials of tables at x, each element the one that its index says.
+// piece evaluates polynomials at x; each lane's index selects the polynomial in the tables.
 func (m machine) piece(name string, x, index vector, tables [][16]float64) vector {
 	p := m.vector()
 	Lookup(p, index, table(name+"0", tables[0]))
@@ -59,9 +59,9 @@ func (m machine) coarsePower(f vector) vector {
 	return m.poly(f, 0.00957011578, 0.0559178598, 0.240247444, 0.693121814, 0.999999262)
 }
 
-// coarseGelu is x·2^(log₂Φ(x)), with NaN for −Inf. Where Φ(x) is a denormal and x·Φ(x) is none, programs would flush
-// the one, so x is scaled. Of numbers below −158, which are not limited, the power of two is x itself: they become −0,
-// and −Inf·2^(−Inf) NaN.
+// coarseGelu is x·2^(log₂Φ(x)), with NaN for −Inf. If Φ(x) is subnormal but x·Φ(x) is not, a processor that flushes
+// subnormals would lose Φ(x); therefore x is scaled. For numbers below −158 the exponent of two is x itself, without
+// the lower limit: they become −0, and −Inf·2^(−Inf) is NaN.
 func (m machine) coarseGelu(x vector) vector {
 	shift := number(roundShift)
 	v := m.limit(x, coarseLeast, coarseMost)
@@ -73,12 +73,12 @@ func (m machine) coarseGelu(x vector) vector {
 	return d
 }
 
-// coarseGeluGrad is dy·gelu'(x), with gelu'(x) = e^(−t²/2)·S(t) for x < 0, where t = |x|, and 1 less that for the
-// others; NaN for infinities.
+// coarseGeluGrad is dy·gelu'(x). With t = |x|, gelu'(x) is e^(−t²/2)·S(t) for x < 0, and 1 minus that otherwise; NaN
+// for infinities.
 func (m machine) coarseGeluGrad(x, dy vector) vector {
 	t := m.abs(x)
 	bounded := m.copy(number(coarseSlopeMost))
-	Min(bounded, bounded, t) // for NaN, the last source
+	Min(bounded, bounded, t) // for NaN, Min returns its last source
 	tables := make([][16]float64, len(coarseSlopes))
 	for i, row := range coarseSlopes {
 		tables[i] = [16]float64(slices.Concat(row[4:], row[:4]))
@@ -95,7 +95,7 @@ func (m machine) coarseGeluGrad(x, dy vector) vector {
 	return m.mul(m.fma(x, zero, slope), dy)
 }
 
-// coarsePowers is e^(sign·x), for sign·x within −150 to 127 halvings.
+// coarsePowers is e^(sign·x), for results from 2⁻¹⁵⁰ to 2¹²⁷.
 func (m machine) coarsePowers(x vector, sign float64) vector {
 	scale, shift := number(sign*math.Log2E), number(roundShift)
 	n := m.sub(m.fma(x, scale, shift), shift)
@@ -107,8 +107,8 @@ func (m machine) coarsePowers(x vector, sign float64) vector {
 
 func (m machine) coarseExp(x vector) vector { return m.coarsePowers(m.limit(x, -104, 89), 1) }
 
-// coarseSigmoid is 1/(1 + e⁻ˣ), whose reciprocal is an estimate of 14 digits and a step of Newton's. It becomes 0 where
-// that is a denormal.
+// coarseSigmoid is 1/(1 + e⁻ˣ). The reciprocal is a 14-bit estimate improved by one Newton step. If it would be
+// subnormal, it is 0.
 func (m machine) coarseSigmoid(x vector) vector {
 	sum := m.add(m.coarsePowers(m.limit(x, -87.5, 30), -1), one())
 	y := m.vector()

@@ -6,11 +6,11 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// dotRowCounts are how many rows the functions that multiply a row by others work on at a time.
+// dotRowCounts are the numbers of rows that the functions multiply with a row at a time.
 var dotRowCounts = []int{4, 2, 1}
 
-// dotRows stores the sums of products of x and so many rows of y, which begin stride bytes apart and have n bytes, as
-// many as sixteen numbers or a multiple of that.
+// dotRows stores the dot products of x with count rows of y. The rows are stride bytes apart and have n bytes, a
+// multiple of sixteen numbers.
 func (m sideBySide) dotRows(count int) {
 	m.start(fmt.Sprintf("dotRows%d", count), "dst, x, y unsafe.Pointer, n, stride uintptr")
 	dst, x, y, n := param("dst"), param("x"), param("y"), param("n")
@@ -22,7 +22,7 @@ func (m sideBySide) dotRows(count int) {
 			rows = append(rows, rows[0].Indexed(stride, 2), rows[0].Indexed(triple(stride), 1))
 		}
 	}
-	side := min(m.element()/m.bytes(), 2) // vectors of a row that are added up side by side
+	side := min(m.element()/m.bytes(), 2) // vectors of a row that are summed in separate registers
 	sums := m.zeros(count * side)
 	Label("next")
 	for i := range side {

@@ -6,7 +6,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// π/2 in three parts, and more of it in one.
+// π/2 as a sum of three numbers.
 const (
 	halfPi0 = 1.5707963267948966
 	halfPi1 = 6.123233995736766e-17
@@ -14,7 +14,7 @@ const (
 )
 
 // quadrant reduces x, up to 2²⁹ in magnitude, to r + low = x − n·π/2; count holds n in its lowest bits. Near multiples
-// of π/2, the first two parts leave so little that what is rounded off after them counts.
+// of π/2 so little is left after subtracting the first two parts that their rounding errors matter.
 func (p precise) quadrant(x vector) (r, low, count vector) {
 	count = p.add(p.mul(x, double(2/math.Pi)), double(counter))
 	n := p.sub(count, double(counter))
@@ -71,7 +71,7 @@ func (p precise) tan(x vector) vector {
 	return p.small(0x1p-27, x, p.div(over, under))
 }
 
-// arc is asin of |x| up to ½, and beyond of √((1 − |x|)/2): asin|x| is then π/2 − twice that.
+// arc is asin(|x|) for |x| up to ½. Beyond that it is asin(√((1 − |x|)/2)), and asin(|x|) is π/2 minus twice that.
 func (p precise) arc(x vector) (y vector, big Mask) {
 	a := p.abs(x)
 	far := p.fnma(a, double(0.5), p.copy(double(0.5)))
@@ -84,7 +84,7 @@ func (p precise) arc(x vector) (y vector, big Mask) {
 	return p.fma(p.mul(s, z), q, s), big
 }
 
-// preciseFrom is high + low − v.
+// from is high + low − v.
 func (p precise) from(high, low float64, v vector) vector {
 	return p.sub(double(high), p.sub(v, double(low)))
 }

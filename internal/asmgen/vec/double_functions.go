@@ -6,10 +6,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// precise are the expressions on vectors of floats of 64 bits: those of [machine] with other constants.
+// precise has the expressions of [machine] for vectors of float64, with other constants.
 //
-// The polynomials interpolate their functions at Chebyshev's nodes; their relative errors are below 2⁻⁵⁶ of the
-// results. Vectors of both lengths compute the same bits.
+// The polynomials interpolate their functions at Chebyshev nodes, with relative errors of the results below 2⁻⁵⁶. All
+// vector lengths compute the same bits.
 type precise struct{ machine }
 
 func (p precise) one() Memory              { return double(1) }
@@ -28,7 +28,7 @@ func (p precise) poly(x vector, coefficients ...float64) vector {
 	return y
 }
 
-// limit keeps x within two bounds; NaN stays.
+// limit clamps x to a range, and keeps NaN.
 func (p precise) limit(x vector, low, high float64) vector {
 	a, b := p.copy(double(low)), p.copy(double(high))
 	Max(a, a, x)
@@ -36,15 +36,16 @@ func (p precise) limit(x vector, low, high float64) vector {
 	return b
 }
 
-// small is x below a bound, else y: this keeps the signs of zeros.
+// small is x where |x| is below a bound, else y: this preserves the signs of zeros.
 func (p precise) small(bound float64, x, y vector) vector {
 	return p.choose(Compare(LessThan, p.abs(x), double(bound)), p.mul(x, p.one()), y)
 }
 
-// counter is where floats have no fraction: added to a number, it leaves the nearest integer in the lowest bits.
+// counter is large enough that floats around it have no fraction: adding it rounds a number to an integer, which is
+// then in the lowest bits.
 const counter = 0x1.8p52
 
-// The logarithm of 2 in two parts, the first of which has 21 bits to spare, and its inverse.
+// The logarithm of 2 in two parts, the first of which has 21 trailing zero bits, and its reciprocal.
 const (
 	preciseLn2High = 6.93147180369123816490e-01
 	preciseLn2Low  = 1.90821492927058770002e-10
@@ -63,14 +64,14 @@ func (p precise) power2(v, n vector) vector {
 	return p.mul(p.mul(v, factor(half)), factor(rest))
 }
 
-// reduced returns the nearest integer n to x/ln 2, eʳ − 1 − r and r = x − n·ln 2.
+// reduced returns the nearest integer n to x/ln 2, eʳ − 1 − r, and r = x − n·ln 2.
 func (p precise) reduced(x vector) (n, more, r vector) {
 	n = p.round(Nearest, p.mul(x, double(math.Log2E)))
 	r = p.fnma(n, double(preciseLn2Low), p.fnma(n, double(preciseLn2High), x))
 	return n, p.mul(p.mul(r, r), p.expTerms(r)), r
 }
 
-// expTerms is (eʳ − 1 − r)/r² of what [precise.reduced] leaves.
+// expTerms is (eʳ − 1 − r)/r² for the r of [precise.reduced].
 func (p precise) expTerms(r vector) vector {
 	return p.poly(r, 2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
 		0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413, 0.16666666666666669, 0.5)
@@ -115,7 +116,7 @@ func (p precise) logNear(f, e vector) vector {
 	return p.fma(e, double(preciseLn2High), p.sub(f, p.sub(half, low)))
 }
 
-// binary splits a positive number into its significand in [½, 1) and a power of two.
+// binary splits a positive number into a significand in [½, 1) and an exponent of two.
 func (p precise) binary(x vector) (v, e vector) {
 	v, e = p.vector(), p.vector()
 	if p.wide {
@@ -147,8 +148,8 @@ func (p precise) log(x vector) vector {
 	return p.logEnds(x, x, y)
 }
 
-// logEnds is y, but for arguments of a logarithm that are not positive finite numbers; x is returned where it is
-// infinite or NaN.
+// logEnds is y, except for arguments of a logarithm that are not positive finite numbers; if x is infinite or NaN it is
+// x.
 func (p precise) logEnds(x, of, y vector) vector {
 	y = p.choose(Compare(NotLessEqual, of, double(math.MaxFloat64)), x, y)
 	y = p.choose(Compare(LessThan, of, p.zero()), p.notANumber(), y)
@@ -183,11 +184,11 @@ func (p precise) cosh(x vector) vector {
 	return p.add(h, p.div(double(0.25), h))
 }
 
-// tanh is h/d, where h is half of e²ᵃ − 1 and d = h + 1. Below ½ it is a + (h − a − a·h)/d, which rounds little but the
-// sum.
+// tanh is h/d, where h is half of e²ᵃ − 1 and d = h + 1. Below ½ it is a + (h − a − a·h)/d, whose error is little more
+// than that of the last addition.
 func (p precise) tanh(x vector) vector {
 	a := p.abs(x)
-	most := p.copy(double(40)) // whose result is 1; NaN stays
+	most := p.copy(double(40)) // tanh of this is 1; NaN stays
 	Min(most, most, p.add(a, a))
 	n, more, r := p.reduced(most)
 	t := p.shift(ShiftLeft, 52, p.add(n, double(counter+1022))) // 2ⁿ⁻¹
@@ -199,14 +200,14 @@ func (p precise) tanh(x vector) vector {
 	return p.join(p.add(p.div(h, d), whole), p.sign(x))
 }
 
-// sigmoid is made of e^−|x|, which does not overflow.
+// sigmoid uses e^−|x|, which does not overflow.
 func (p precise) sigmoid(x vector) vector {
 	e := p.exp(p.negative(p.abs(x)))
 	over := p.choose(Compare(LessThan, x, p.zero()), e, p.one())
 	return p.div(over, p.add(e, p.one()))
 }
 
-// preciseHuge is where the logarithms in asinh and acosh are those of 2x.
+// preciseHuge is where asinh and acosh become log(2x).
 const preciseHuge = 0x1p400
 
 func (p precise) asinh(x vector) vector {
@@ -222,14 +223,14 @@ func (p precise) acosh(x vector) vector {
 	return p.choose(Compare(LessThan, x, p.one()), p.notANumber(), y)
 }
 
-// logOfTwice is log(1 + t), or that of 2x where x is huge.
+// logOfTwice is log(1 + t), or log(2x) where x is huge.
 func (p precise) logOfTwice(x, t vector) vector {
 	big := Compare(GreaterThan, x, double(preciseHuge))
 	y := p.log1p(p.choose(big, x, t))
 	return p.choose(Compare(GreaterThan, x, double(preciseHuge)), p.add(y, double(math.Ln2)), y)
 }
 
-// atanh is half of log(1 + 2a + 2a²/(1 − a)).
+// atanh is ½·log(1 + 2a + 2a²/(1 − a)).
 func (p precise) atanh(x vector) vector {
 	a := p.abs(x)
 	t := p.add(a, a)

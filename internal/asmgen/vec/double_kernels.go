@@ -2,7 +2,7 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// doubleKernels emits functions of floats of 64 bits: dst = f(x), dst = f(a, b).
+// doubleKernels emits functions of float64: dst = f(x), dst = f(a, b).
 func (m machine) doubleKernels() {
 	p := precise{m}
 	for _, k := range []struct {
@@ -35,7 +35,7 @@ func (m machine) doubleKernels() {
 	}
 }
 
-// doubleLoop emits a loop over n elements of 64 bits, a multiple of a vector's that is not 0, and the end.
+// doubleLoop emits a loop over n > 0 elements of float64, a multiple of the vector length, and the function's end.
 func (m machine) doubleLoop(n Scalar, pointers []Scalar, body func()) {
 	Label("next")
 	body()
@@ -46,8 +46,8 @@ func (m machine) doubleLoop(n Scalar, pointers []Scalar, body func()) {
 	End()
 }
 
-// expAffineDoubles: dst = c·exp(a·x + b), with products rounded, and sums[i] += the elements i, i + 8, ... of it, for
-// eight of them.
+// expAffineDoubles: dst = c·exp(a·x + b), with products rounded. For eight values of i, sums[i] increases by the
+// elements i, i + 8, ... of dst.
 func (m machine) expAffineDoubles() {
 	m.double = true
 	m.begin("", "expAffine", "sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer", "")

@@ -6,7 +6,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// pow is e to the power y·ln|x|, with ln|x| in two parts, as the one of 32 bits.
+// pow is e to the power y·ln|x|, with ln|x| in two parts, like the one of float32.
 func (p precise) pow(x, y vector) vector {
 	a := p.abs(x)
 	high, low := p.logInParts(a)
@@ -19,7 +19,7 @@ func (p precise) pow(x, y vector) vector {
 	result := p.fma(power, kept, power)
 	result = p.choose(Compare(Equal, power, p.infinity()), power, result)
 
-	// Negative bases: odd powers are negative, others than whole ones do not exist.
+	// Negative bases: odd powers are negative, and powers that are not integers are NaN.
 	half := p.mul(y, double(0.5))
 	sign := p.vector()
 	Keep(sign, Compare(NotEqual, p.round(Nearest, half), half), p.sign(x))
@@ -30,7 +30,7 @@ func (p precise) pow(x, y vector) vector {
 	result = p.choose(Compare(Unordered, x, y), p.notANumber(), result)
 	result = p.choose(Compare(Equal, y, p.zero()), p.one(), result)
 	result = p.choose(Compare(Equal, x, p.one()), p.one(), result)
-	// (−1) to the power of an infinity is 1, too.
+	// (−1) to the power of an infinity is 1 too.
 	unit := p.choose(Compare(Equal, p.abs(y), p.infinity()), a, p.zero())
 	return p.choose(Compare(Equal, unit, p.one()), p.one(), result)
 }
@@ -54,7 +54,7 @@ func (p precise) logInParts(a vector) (high, low vector) {
 	q := p.poly(s, 9.985681619978894e-07, 4.0492554600068535e-06, 1.878203877084161e-05, 8.877829844395004e-05, 0.0004340277811098929,
 		0.0022321428570936486, 0.012500000000000277, 4.3711337072324945e-18)
 	cube := p.mul(s, high)
-	// The errors of the square and the cube.
+	// The rounding errors of the square and the cube.
 	squareLow := p.fma(p.add(low, low), high, p.fms(high, high, s))
 	cubeLow := p.fma(s, low, p.fma(squareLow, high, p.fms(s, high, cube)))
 	twelfth := double(1.0 / 12)
@@ -71,7 +71,7 @@ func (p precise) logInParts(a vector) (high, low vector) {
 	return p.choose(Compare(Equal, a, p.infinity()), p.infinity(), high), low
 }
 
-// rem is C's fmod, where the quotient is at most 2⁵¹.
+// rem is C's fmod, for quotients up to 2⁵¹.
 func (p precise) rem(x, y vector) vector {
 	a, b := p.abs(x), p.abs(y)
 	r := p.fnma(p.round(TowardZero, p.div(a, b)), b, a)
@@ -97,7 +97,7 @@ func (p precise) erfcxPoly(t vector) vector {
 func (p precise) erf(x vector) vector {
 	a := p.limit(p.abs(x), 0, 6)
 	plus, twice := p.add(a, double(4)), p.fma(a, double(2), p.copy(p.one()))
-	inverse := p.div(p.one(), p.mul(plus, twice)) // of the two divisions of erfcx, whose last bit is not erf's
+	inverse := p.div(p.one(), p.mul(plus, twice)) // replaces the two divisions of erfcx, from which it may differ in the last bit
 	q := p.erfcxPoly(p.mul(p.mul(p.sub(a, double(4)), twice), inverse))
 	e := p.mul(p.mul(q, p.mul(plus, inverse)), p.exp(p.negative(p.mul(a, a))))
 	far := p.join(p.sub(p.one(), e), p.sign(x))
@@ -114,7 +114,7 @@ func (p precise) erfTerms(s vector) vector {
 		0.12837916709551256)
 }
 
-// erfc is 1 − x − x·P(x²) up to ¾, beyond that e^(−a²)·erfcx(a), or 2 less that, as erfc of 32 bits is.
+// erfc is 1 − x − x·P(x²) up to ¾; beyond that e^(−a²)·erfcx(a), or 2 minus that, like erfc of float32.
 func (p precise) erfc(x vector) vector {
 	a := p.limit(p.abs(x), 0, 27.5)
 	t := p.div(p.sub(a, double(4)), p.add(a, double(4)))
@@ -140,7 +140,7 @@ func (p precise) erfc(x vector) vector {
 	return p.choose(Compare(Unordered, x, x), x, y)
 }
 
-// normal returns t = min(|x|, 39.5), R(t) and e^(−t²/2) as gelu.go of the package defines them.
+// normal returns t = min(|x|, 39.5), R(t) and e^(−t²/2) as defined in the package's gelu.go.
 func (p precise) normal(x vector) (t, r, e vector) {
 	t = p.limit(p.abs(x), 0, 39.5)
 	s := p.mul(t, t)
@@ -150,14 +150,14 @@ func (p precise) normal(x vector) (t, r, e vector) {
 	return t, p.mul(p.erfcx(p.mul(t, double(math.Sqrt2/2))), double(0.5)), e
 }
 
-// gelu has NaN for −Inf as x·Φ(x) has.
+// gelu is NaN for −Inf, as x·Φ(x) is.
 func (p precise) gelu(x vector) vector {
 	t, r, e := p.normal(x)
 	positive := p.fma(x, double(0.5), p.mul(p.abs(x), double(0.5)))
 	return p.sub(positive, p.mul(e, p.mul(t, r)))
 }
 
-// geluGrad has NaN for infinities as x·φ(x) has.
+// geluGrad is NaN for infinities, as x·φ(x) is.
 func (p precise) geluGrad(dy, x vector) vector {
 	t, r, e := p.normal(x)
 	h := p.mul(e, p.fnma(t, double(0.39894228040143268), r))
@@ -165,7 +165,7 @@ func (p precise) geluGrad(dy, x vector) vector {
 	return p.mul(dy, p.fma(x, p.zero(), h))
 }
 
-// erfInv is Wichura's: quotients of polynomials of |x| up to 0.85, and of √(log 2 − log(1 − |x|)) beyond.
+// erfInv is Wichura's algorithm: rational functions of |x| up to 0.85, and of √(log 2 − log(1 − |x|)) beyond.
 func (p precise) erfInv(x vector) vector {
 	a := p.abs(x)
 	r := p.fnma(p.mul(a, a), double(0.25), p.copy(double(0.180625)))
@@ -194,14 +194,14 @@ func (p precise) erfInv(x vector) vector {
 	return p.join(y, p.sign(x))
 }
 
-// logGamma is the logarithm of the gamma function of x > 0, to some 10⁻¹⁵ of 1 + |log Γ(x)|: Stirling's series of x +
-// 8, less the logarithm of x·(x + 1)·…·(x + 7). It serves floats of 32 bits and fewer.
+// logGamma is the logarithm of the gamma function of x > 0, with an error of about 10⁻¹⁵·(1 + |log Γ(x)|): Stirling's
+// series at x + 8, minus the logarithm of x·(x + 1)·…·(x + 7). It is used for floats of at most 32 bits.
 func (p precise) logGamma(x vector) vector {
 	product := p.copy(x)
 	for i := 1; i < 8; i++ {
 		product = p.mul(product, p.add(x, double(float64(i))))
 	}
-	const large = 0x1p30 // from where on the series needs no help
+	const large = 0x1p30 // from here on Stirling's series is accurate without the shift
 	far := Compare(GreaterThan, x, double(large))
 	y := p.choose(far, x, p.add(x, double(8)))
 	product = p.choose(Compare(GreaterThan, x, double(large)), p.one(), product)

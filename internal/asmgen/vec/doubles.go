@@ -8,12 +8,12 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// double is the place of a number of 64 bits repeated over a vector.
+// double is the memory of a float64 constant repeated over a vector.
 func double(v float64) Memory { return doublePattern(math.Float64bits(v)) }
 
 func doublePattern(bits uint64) Memory { return Constant64(fmt.Sprintf("d%016x", bits), bits) }
 
-// notOfDoubles are the steps that a chain of floats of 64 bits has not: those on integers and on 16 bits.
+// notOfDoubles matches the chain steps that do not exist for float64: those on integers and on 16-bit floats.
 var notOfDoubles = regexp.MustCompile(`F16|Int($|[^o])|^(And|Or|Xor)$`)
 
 func (s chainStep) forDoubles() bool { return !notOfDoubles.MatchString(s.name) }
@@ -51,7 +51,7 @@ func (c *chainBody) signOf(v vector) vector {
 	return y
 }
 
-// doubles emits reductions of floats of 64 bits.
+// doubles emits reductions of float64.
 func (m machine) doubles() {
 	m.begin("", "addLanes64", "sums, x unsafe.Pointer, n uintptr", "")
 	Doc("sums[i] += the elements i, i + 8, ... of x, for eight of them")
@@ -90,12 +90,12 @@ func (m machine) doubles() {
 	m.extremeDoubles("smallest64", math.Inf(1), Min)
 }
 
-// extremeDoubles emits the largest or the smallest of elements, a multiple of 8; NaN if there is one.
+// extremeDoubles emits the largest or smallest of the elements, whose number is a multiple of 8; NaN if there is one.
 func (m machine) extremeDoubles(name string, start float64, f operation) {
 	m.begin("", name, "x unsafe.Pointer, n uintptr", "float64")
 	Float64()
 	x, n := param("x"), param("n")
-	most, bad := m.vectors(2), m.vectors(2) // bad becomes NaN where an element was
+	most, bad := m.vectors(2), m.vectors(2) // lanes of bad become NaN once an element is NaN
 	for i := range most {
 		Load(most[i], double(start))
 		Zero(bad[i])
@@ -105,7 +105,7 @@ func (m machine) extremeDoubles(name string, start float64, f operation) {
 		i, v := at/m.bytes(), m.vector()
 		Load(v, Memory{Base: x, Offset: at})
 		Blend(bad[i], Compare(Unordered, v, v), v)
-		f(most[i], v, most[i]) // NaN is passed over
+		f(most[i], v, most[i]) // skips NaN
 	}
 	Increase(x, Number(AVX512.Bytes))
 	Countdown(n, 8, "next")
@@ -117,7 +117,7 @@ func (m machine) extremeDoubles(name string, start float64, f operation) {
 	End()
 }
 
-// foldDoubles is fold for floats of 64 bits.
+// foldDoubles is fold for float64.
 func (m machine) foldDoubles(v Vector, f operation) Vector {
 	x, _ := m.foldPairs(v, f)
 	return x

@@ -27,7 +27,7 @@ func (m machine) binaryKernels() {
 		{"sub", 4, func(a Vector, b Memory, dst Vector) { Subtract(dst, a, b) }},
 		{"mul", 4, func(a Vector, b Memory, dst Vector) { Multiply(dst, a, b) }},
 		{"div", 4, func(a Vector, b Memory, dst Vector) { Divide(dst, a, b) }},
-		// For NaN the instructions return b: which is right if b is it.
+		// For NaN the instructions return b, which is right if b is NaN.
 		{"max", 4, func(a Vector, b Memory, dst Vector) {
 			Max(dst, a, b)
 			Blend(dst, Compare(Unordered, a, a), a)
@@ -87,16 +87,17 @@ func (m machine) binaryKernels() {
 	End()
 }
 
-// unaryKernel is dst = f(x). A function is more than an instruction or two, and package jit can write it into loops.
+// unaryKernel is dst = f(x). If it is a function, it takes more than an instruction or two, and package jit can inline
+// it into loops.
 type unaryKernel struct {
 	name     string
 	unroll   int
 	f        func(x vectors) vectors // may destroy x
 	function bool
-	prepare  func() func(x vectors) vectors // instead of f: makes it, behind what comes before the loop
+	prepare  func() func(x vectors) vectors // instead of f: returns f, after emitting what precedes the loop
 }
 
-// prepared returns f, and emits what comes before the loop.
+// prepared returns f, after emitting what precedes the loop.
 func (k *unaryKernel) prepared() func(x vectors) vectors {
 	if k.prepare != nil {
 		return k.prepare()
@@ -115,7 +116,7 @@ func (m machine) unary() []unaryKernel {
 		{name: "relu", unroll: 4, f: func(x vectors) vectors {
 			zero := m.vector()
 			Zero(zero)
-			x.each(func(i int) { Max(x[i], zero, x[i]) }) // for NaN, the last source: x
+			x.each(func(i int) { Max(x[i], zero, x[i]) }) // for NaN, Max returns its last source, x
 			return x
 		}},
 		{name: "sqrt", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { Sqrt(x[i], x[i]) }); return x }},
@@ -133,7 +134,7 @@ func (m machine) unary() []unaryKernel {
 		{name: "sign", unroll: 2, f: m.single(m.signOf)},
 		{name: "expm1", unroll: unroll, f: m.single(m.expm1), function: true},
 		{name: "log1p", unroll: unroll, f: m.single(m.log1p), function: true},
-		{name: "sin", unroll: unroll, f: m.single(m.sin)}, // these three only compute a range of numbers
+		{name: "sin", unroll: unroll, f: m.single(m.sin)}, // these three are valid only for a range of numbers
 		{name: "cos", unroll: unroll, f: m.single(m.cos)},
 		{name: "tan", unroll: unroll, f: m.single(m.tan)},
 		{name: "asin", unroll: unroll, f: m.single(m.asin), function: true},
@@ -179,7 +180,7 @@ func (m machine) scalarKernels() {
 		{"affine", func(x Memory, a, b, dst Vector) { Copy(dst, b); AddProduct(dst, a, x) }},
 		{"scale", func(x Memory, a, _, dst Vector) { Multiply(dst, a, x) }},
 		{"addScalar", func(x Memory, a, _, dst Vector) { Add(dst, a, x) }},
-		// For NaN the instructions return x, and where it equals the number.
+		// The instructions return x if it is NaN or equals the number.
 		{"maxScalar", func(x Memory, a, _, dst Vector) { Max(dst, a, x) }},
 		{"minScalar", func(x Memory, a, _, dst Vector) { Min(dst, a, x) }},
 		{"axpy", nil},

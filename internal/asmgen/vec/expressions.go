@@ -6,14 +6,14 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Expressions on single vectors: every function returns a new one and leaves its operands alone.
+// Expressions on single vectors: each function returns a new vector and leaves its operands unchanged.
 
 type vector = Vector
 
 // operation is dst = f(a, b).
 type operation = func(dst, a Vector, b Operand)
 
-// number returns the place of v, repeated over a vector.
+// number is the memory of the constant v repeated over a vector.
 func number(v float64) Memory { return pattern(float(v)) }
 
 func pattern(bits uint32) Memory { return Constant(fmt.Sprintf("c%08x", bits), bits) }
@@ -29,7 +29,7 @@ func (m machine) sub(a, b Operand) vector { return m.two(Subtract, a, b) }
 func (m machine) mul(a, b Operand) vector { return m.two(Multiply, a, b) }
 func (m machine) div(a, b Operand) vector { return m.two(Divide, a, b) }
 
-// two computes f(a, b), of which b may be in memory; if a is, it is loaded first.
+// two computes f(a, b), where b may be in memory; if a is in memory, it is loaded first.
 func (m machine) two(f operation, a, b Operand) vector {
 	x, ok := a.(Vector)
 	if !ok {
@@ -40,7 +40,7 @@ func (m machine) two(f operation, a, b Operand) vector {
 	return d
 }
 
-// fma is a·b + c, fnma c − a·b, fms a·b − c; c may be in memory, or b instead of it in the first two.
+// fma is a·b + c, fnma c − a·b, fms a·b − c. c may be in memory; in the first two, b may be instead.
 func (m machine) fma(a vector, b, c Operand) vector { return m.fused(MultiplyAdd, AddProduct, a, b, c) }
 func (m machine) fnma(a vector, b, c Operand) vector {
 	return m.fused(SubtractScaled, SubtractProduct, a, b, c)
@@ -63,7 +63,7 @@ func (m machine) fused(onFactor, onSum operation, a vector, b, c Operand) vector
 	return d
 }
 
-// poly is Horner's rule, highest coefficient first.
+// poly evaluates a polynomial by Horner's rule, highest coefficient first.
 func (m machine) poly(x vector, coefficients ...float64) vector {
 	p := m.copy(number(coefficients[0]))
 	for _, c := range coefficients[1:] {
@@ -82,7 +82,7 @@ func (m machine) sqrt(x vector) vector {
 	return d
 }
 
-func (m machine) whole(x vector) vector { // the nearest integer, as one
+func (m machine) whole(x vector) vector { // nearest integers, in integer format
 	d := m.vector()
 	ToInt(d, x)
 	return d
@@ -110,15 +110,15 @@ func (m machine) round(how int, x vector) vector {
 	return d
 }
 
-// choose is yes where the mask is set, else no.
+// choose selects yes where the mask is set, else no.
 func (m machine) choose(k Mask, yes, no Operand) vector {
 	d := m.copy(no)
 	Blend(d, k, yes)
 	return d
 }
 
-// small returns x where its magnitude is below a bound, else y: this keeps zeros' signs. The product makes zeros of
-// denormals where they are flushed.
+// small is x where |x| is below a bound, else y: this preserves the signs of zeros. The product turns subnormals into
+// zeros if the processor flushes them.
 func (m machine) small(bound float64, x, y vector) vector {
 	return m.choose(Compare(LessThan, m.abs(x), number(bound)), m.mul(x, one()), y)
 }

@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// fetchRows asks for rows of memory, so many bytes of each, for the second-level cache.
+// fetchRows prefetches the given number of bytes of each row into the second-level cache.
 func (m machine) fetchRows() {
 	m.begin("", "fetchRows", "x *float32, rows, bytes, stride uintptr", "")
 	x, rows, bytes, stride := param("x"), param("rows"), param("bytes"), param("stride")

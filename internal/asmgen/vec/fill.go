@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// fillRows repeats numbers that lie step bytes apart, each into n bytes, at least a group: the last group of a
-// row may repeat a part of the one before it.
+// fillRows reads numbers that are step bytes apart and fills n bytes with each, at least a group: the last group of a
+// row may overlap the one before it.
 func (m machine) fillRows() {
 	m.begin("", "fillRows", "dst, src unsafe.Pointer, rows, n, step uintptr", "")
 	dst, src, rows, n, step := param("dst"), param("src"), param("rows"), param("n"), param("step")

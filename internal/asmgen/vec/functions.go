@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// power2 is p·2ⁿ in two steps, for −252 ≤ n ≤ 254.
+// power2 is p·2ⁿ, computed in two steps, for −252 ≤ n ≤ 254.
 func (m machine) power2(p, n vector) vector {
 	if m.wide {
 		d := m.vector()
@@ -28,7 +28,7 @@ const (
 	log2e   = 1.44269504088896341
 )
 
-// limit keeps x within two bounds; NaN stays.
+// limit clamps x to a range, and keeps NaN.
 func (m machine) limit(x vector, low, high float64) vector {
 	a, b := m.copy(number(low)), m.copy(number(high))
 	Max(a, a, x)
@@ -36,7 +36,7 @@ func (m machine) limit(x vector, low, high float64) vector {
 	return b
 }
 
-// expScaled is eˣ·2ᵏ, for x up to 90 or so.
+// expScaled is eˣ·2ᵏ, for x up to about 90.
 func (m machine) expScaled(x vector, k int32) vector {
 	x = m.limit(x, -104, 90)
 	n := m.whole(m.mul(x, number(log2e)))
@@ -91,7 +91,7 @@ func (m machine) cosh(x vector) vector {
 	return m.add(h, m.div(number(0.25), h))
 }
 
-// huge is where the logarithms in asinh and acosh are those of 2x.
+// huge is where asinh and acosh become log(2x).
 const huge = 0x1p60
 
 func (m machine) asinh(x vector) vector {
@@ -122,9 +122,9 @@ func (m machine) atanh(x vector) vector {
 	return m.choose(Compare(GreaterThan, a, number(0.5)), m.join(far, m.sign(x)), near)
 }
 
-// erfInv is x·P(log(1 − x²)), with a polynomial for |x| up to about 0.999 and one beyond, both around a logarithm in
-// the middle of their numbers, where P is the float32 k: x·k, its rounding error and x·(P − k) are added up, so that
-// only the last sum is rounded to the size of the result.
+// erfInv is x·P(log(1 − x²)), with one polynomial for |x| up to about 0.999 and another one beyond. Each is centered at
+// a logarithm in the middle of its range, where P equals the float32 number k. The sum of x·k, its rounding error and
+// x·(P − k) has only its last addition rounded at the magnitude of the result.
 func (m machine) erfInv(x vector) vector {
 	t := m.log(vectors{m.fnma(x, x, m.copy(one()))})[0]
 	s := m.add(t, number(11))
@@ -139,7 +139,7 @@ func (m machine) erfInv(x vector) vector {
 	k := m.choose(far, number(3.150883674621582), number(1.3019593954086304))
 	high := m.mul(x, k)
 	sum := m.add(high, m.fma(x, rest, m.fms(x, k, high)))
-	return m.join(sum, m.sign(x)) // of zeros too
+	return m.join(sum, m.sign(x)) // also for zeros
 }
 
 func (m machine) signOf(x vector) vector {
@@ -162,7 +162,7 @@ func (m machine) pow(x, y vector) vector {
 	// ln(1 + v) is high + c·high³ + P(high²)·high³, with c = 1/12 rounded.
 	p := m.poly(s, 0.000473584485, 0.002226578305, 0.01250029914, -7.45e-9)
 	cube := m.mul(s, high)
-	// The errors of the square and the cube.
+	// The rounding errors of the square and the cube.
 	squareLow := m.fma(m.add(low, low), high, m.fms(high, high, s))
 	cubeLow := m.fma(s, low, m.fma(squareLow, high, m.fms(s, high, cube)))
 	twelfth := number(0.0833333358)
@@ -189,7 +189,7 @@ func (m machine) pow(x, y vector) vector {
 	result := m.fma(power, kept, power)
 	result = m.choose(Compare(Equal, power, pattern(0x7f800000)), power, result)
 
-	// Negative bases: odd powers are negative, others than whole ones do not exist.
+	// Negative bases: odd powers are negative, and powers that are not integers are NaN.
 	rounded, half := m.round(Nearest, y), m.mul(y, number(0.5))
 	whole := Compare(Equal, rounded, y)
 	noHalf := Compare(NotEqual, m.round(Nearest, half), half)
@@ -202,13 +202,13 @@ func (m machine) pow(x, y vector) vector {
 	result = m.choose(Compare(Unordered, x, y), notANumber(), result)
 	result = m.choose(Compare(Equal, y, zero), one(), result)
 	result = m.choose(Compare(Equal, x, one()), one(), result)
-	// (−1) to the power of an infinity is 1, too.
+	// (−1) to the power of an infinity is 1 too.
 	limitless := Compare(Equal, m.abs(y), pattern(0x7f800000))
 	unit := m.choose(limitless, a, zero)
 	return m.choose(Compare(Equal, unit, one()), one(), result)
 }
 
-// rem is C's fmod, where the quotient is at most 2²².
+// rem is C's fmod, for quotients up to 2²².
 func (m machine) rem(x, y vector) vector {
 	a, b := m.abs(x), m.abs(y)
 	q := m.round(TowardZero, m.div(a, b))
@@ -218,7 +218,7 @@ func (m machine) rem(x, y vector) vector {
 	return m.join(r, m.sign(x))
 }
 
-// single makes a function of one vector one of several.
+// single applies a function of one vector to each of several.
 func (m machine) single(f func(x vector) vector) func(x vectors) vectors {
 	return func(x vectors) vectors {
 		y := make(vectors, len(x))
@@ -227,8 +227,8 @@ func (m machine) single(f func(x vector) vector) func(x vectors) vectors {
 	}
 }
 
-// guards emits the functions that tell whether operands are within the range of the kernels above: the largest |x|, and
-// the largest |a/b|, NaN passed over.
+// guards emits the functions that check whether operands are within the range of the kernels above: the largest |x|,
+// and the largest |a/b|, ignoring NaN.
 func (m machine) guards() {
 	finish := func(largest vectors) {
 		Max(largest[0], largest[0], largest[1])

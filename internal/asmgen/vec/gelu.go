@@ -8,11 +8,11 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The formulas and the coefficients of the other families are those of gelu.go in the package, which explains them.
+// The package's gelu.go explains the formulas and has the coefficients for the other instruction sets.
 
-// millsTable holds the coefficients of a polynomial for each of 16 intervals, constant last: with y = t + 1 in the
-// interval that begins at b, R(t) is the polynomial in y − b, to 1e-7. There are four intervals of one length in each
-// of [1, 2), [2, 4), [4, 8) and [8, 16). The constants of the first one are ½ and −1/√(2π).
+// millsTable holds the coefficients of a polynomial for each of 16 intervals, constant last. With y = t + 1 in the
+// interval that begins at b, R(t) is the polynomial in y − b, with error 1e-7. Each of [1, 2), [2, 4), [4, 8) and [8,
+// 16) is divided into four intervals of equal length. The constants of the first interval are ½ and −1/√(2π).
 var millsTable = [...][16]float64{
 	{-0.0200422741, -0.0113322018, -0.00562153105, -0.00475257915, -0.00200895406, -0.000857846171, -0.000362996216, -0.000178022936,
 		-6.86096828e-05, -2.16180797e-05, -8.02977502e-06, -3.23186578e-06, -1.14847342e-06, -3.37686629e-07, -1.20266179e-07, -4.74383732e-08},
@@ -28,7 +28,7 @@ var millsTable = [...][16]float64{
 		0.12151394, 0.0944106355, 0.0769193023, 0.0647793114, 0.0558934771, 0.0437987894, 0.03597489, 0.0305094142},
 }
 
-// table returns the place of 16 numbers.
+// table is the memory of 16 constants.
 func table(name string, numbers [16]float64) Memory {
 	words := make([]uint32, len(numbers))
 	for i, v := range numbers {
@@ -37,17 +37,17 @@ func table(name string, numbers [16]float64) Memory {
 	return Table(name, words)
 }
 
-// mills computes R(t) of 0 ≤ t ≤ 14.75; for AVX2 2⁶⁴ times that.
+// mills computes R(t) for 0 ≤ t ≤ 14.75; with AVX2, 2⁶⁴ times that.
 type mills struct {
 	machine
-	tables []Operand // for AVX-512: in registers, for package jit in memory
+	tables []Operand // for AVX-512: in registers, or in memory for package jit
 }
 
 func (m machine) newMills() mills {
 	r := mills{machine: m}
 	if m.wide {
 		for i, row := range millsTable {
-			// The index is made of the last two bits of the exponent, 3 for [1, 2), and of the first two of the
+			// The index consists of the last two bits of the exponent, which are 3 for [1, 2), and the first two of the
 			// fraction.
 			rotated := slices.Concat(row[4:], row[:4])
 			place := table(fmt.Sprintf("millsTable%d", i), [16]float64(rotated))
@@ -96,7 +96,7 @@ func (r mills) of(t vectors) vectors {
 	return p
 }
 
-// normal is what Φ and φ have in common, of several vectors: with t = min(|x|, 14.75), e^(−t²/2) is power·2ᵏ.
+// normal holds what Φ and φ have in common, for several vectors: with t = min(|x|, 14.75), e^(−t²/2) is power·2ᵏ.
 type normal struct {
 	t, square, power vectors
 	shifted          vectors // k + roundShift
@@ -111,7 +111,7 @@ func (m machine) normal(x vectors) normal {
 	Load(most, bound)
 	x.each(func(i int) {
 		And(v.t[i], x[i], magnitude())
-		Min(v.t[i], most, v.t[i]) // for NaN, the last source
+		Min(v.t[i], most, v.t[i]) // for NaN, Min returns its last source
 		Multiply(v.square[i], v.t[i], v.t[i])
 	})
 	x.each(func(i int) {
@@ -121,7 +121,7 @@ func (m machine) normal(x vectors) normal {
 		Subtract(rest[i], rest[i], v.shifted[i])
 		SubtractProduct(rest[i], v.square[i], scale)
 	})
-	x.each(func(i int) { // of what the square and the scale lost
+	x.each(func(i int) { // the rounding errors of the square and of the scale
 		lost := m.vector()
 		Copy(lost, v.square[i])
 		SubtractProduct(lost, v.t[i], v.t[i])
@@ -133,7 +133,7 @@ func (m machine) normal(x vectors) normal {
 	return v
 }
 
-// scaled multiplies p, for AVX2 p/2⁶⁴, by 2ᵏ: results below 2⁻¹²⁶ are rounded once. Where p is 0 k must be, too; NaN
+// scaled multiplies p (for AVX2, p/2⁶⁴) by 2ᵏ; results below 2⁻¹²⁶ are rounded once. Where p is 0, k must be 0 too; NaN
 // may become any number.
 func (m machine) scaled(p vectors, v normal) {
 	p.each(func(i int) {
@@ -148,7 +148,7 @@ func (m machine) scaled(p vectors, v normal) {
 	})
 }
 
-// gelu is max(x, 0) − t·Φ(−t), with NaN for −Inf, where (x + |x|)/2 has it.
+// gelu is max(x, 0) − t·Φ(−t). For −Inf it is NaN, because max(x, 0) is computed as (x + |x|)/2.
 func (m machine) gelu(r mills, x vectors) {
 	v := m.normal(x)
 	p := r.of(v.t)
@@ -167,7 +167,7 @@ func (m machine) gelu(r mills, x vectors) {
 	})
 }
 
-// geluSlope is h = Φ(−t) − t·φ(t) for negative x, and 1 − h for the others, with NaN for infinities.
+// geluSlope is h = Φ(−t) − t·φ(t) for negative x, and 1 − h otherwise; NaN for infinities.
 func (m machine) geluSlope(r mills, x vectors) {
 	v := m.normal(x)
 	p := r.of(v.t)

@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// gru emits the step of a GRU cell and its gradient for n units of one example. The three gates of a unit lie stride
+// gru emits the step of a GRU cell and its gradient for n units of one example. The three gates of a unit are stride
 // bytes apart.
 func (m machine) gru() {
 	m.gruCell()

@@ -6,9 +6,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// halfRowKernels emits loops for rows of bfloat16, most of them of batch normalization: what moments, productRows,
-// rowsCombine and rowsAffine compute of rows that were widened, with the same bits, of four vectors of columns. For
-// AVX-512 with AVX512-BF16: they exist for no other machine.
+// halfRowKernels emits loops over rows of bfloat16, mostly for batch normalization. They compute, with the same bits,
+// what moments, productRows, rowsCombine and rowsAffine compute for widened rows, four vectors of columns at a time.
+// They exist only for AVX-512 with AVX512-BF16.
 func (m machine) halfRowKernels() {
 	if !m.wide {
 		return
@@ -23,15 +23,15 @@ func (m machine) halfRowKernels() {
 	m.halfPowers()
 }
 
-const halfColumns = 4 // vectors
+const halfColumns = 4 // in vectors
 
-// beginWide is begin for functions that exist for AVX-512 alone.
+// beginWide is begin for functions that exist only for AVX-512.
 func (m machine) beginWide(name, parameters string) {
 	functions = append(functions, function{name: name, parameters: parameters, wide: true})
 	Begin(m.Machine, name, parameters, "")
 }
 
-// widenedHalf loads vector i of bfloat16 behind p.
+// widenedHalf loads and widens vector i of bfloat16 from p on.
 func (m machine) widenedHalf(p Scalar, i int) Vector {
 	v := m.vector()
 	WidenWords(v, m.halfPlace(p, i))
@@ -41,7 +41,7 @@ func (m machine) widenedHalf(p Scalar, i int) Vector {
 
 func (m machine) halfPlace(p Scalar, i int) Memory { return Memory{Base: p, Offset: i * m.bytes() / 2} }
 
-// halfPowers: dst = b·exp(x + a), as coarseExp has it.
+// halfPowers: dst = b·exp(x + a), with the exp of coarseExp.
 func (m machine) halfPowers() {
 	m.beginWide("halfPowers", "dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer")
 	dst, x, n, scalars := param("dst"), param("x"), param("n"), param("scalars")
@@ -95,7 +95,8 @@ func (m machine) halfCombine(masked bool) {
 	End()
 }
 
-// halfAffine takes the larger of its result and the number at floor; to a sum, x·scale + shift is rounded before.
+// halfAffine takes the larger of its result and the number at floor. If it adds an addend, x·scale + shift is rounded
+// first.
 func (m machine) halfAffine(add bool) {
 	name, parameters := "halfAffine", "dst, x unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr"
 	if add {
@@ -119,7 +120,7 @@ func (m machine) halfAffine(add bool) {
 				RoundBFloat16(v)
 				Add(v, v, m.widenedHalf(addend, i))
 			}
-			Max(v, floor, v) // for NaN, the last source: v
+			Max(v, floor, v) // for NaN, Max returns its last source, v
 			StoreBFloat16(m.halfPlace(dst, i), v)
 		})
 	})

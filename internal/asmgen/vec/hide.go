@@ -5,7 +5,7 @@ import (
 )
 
 // hideRows stores minus infinity where a mask of bytes is 0, in rows of n numbers, at least a group: the last group of
-// a row may repeat numbers of the one before it. Stride counts bytes; maskStep those to the next row's mask.
+// a row may overlap the one before it. stride is the distance of rows in bytes, maskStep that of their masks.
 func (m machine) hideRows() {
 	m.begin("", "hideRows", "x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr", "")
 	x, mask, rows, n, stride, maskStep := param("x"), param("mask"), param("rows"), param("n"), param("stride"), param("maskStep")

@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// hits emits what the gradient of extremes needs of rows of size bytes, whole vectors: how many of each column are
-// equal to its extreme, and the share of the gradient for those.
+// hits emits the gradient of maxima and minima over rows of size bytes, in whole vectors: how many elements of each
+// column equal its extreme, and each such element's share of the gradient.
 func (m machine) hits() {
 	m.begin("", "hitsCount", "acc, x, top *float32, count, size, accStep, xStep uintptr", "")
 	acc, x, top := param("acc"), param("x"), param("top")

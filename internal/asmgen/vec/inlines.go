@@ -7,7 +7,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// inlines returns the Go file with the functions that package jit writes into its loops.
+// inlines returns the Go file with the functions that package jit inlines into its loops.
 func inlines() ([]byte, error) {
 	m := machines[1]
 	m.inline = true
@@ -47,7 +47,7 @@ func inlines() ([]byte, error) {
 		"// inlineTables are what they look numbers up in.\nvar inlineTables = [...][16]uint32{\n" + tables + "}\n"))
 }
 
-// ofCopy computes a function of the family of gelu, which is left in place of its operand, of a copy.
+// ofCopy applies a function of gelu.go, which overwrites its operand, to a copy.
 func (m machine) ofCopy(x vectors, f func(r mills, x vectors)) vectors {
 	v := m.vectors(len(x))
 	v.each(func(i int) { Copy(v[i], x[i]) })

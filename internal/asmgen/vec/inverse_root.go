@@ -2,20 +2,20 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// rootNumbers are what [machine.inverseRoot] needs for a type: 1, the number before it, the integer 1, and how many
-// iterations double 14 bits to all that the type has.
+// rootNumbers are what [machine.inverseRoot] needs for a type: 1, the number before it, the integer 1, and the number
+// of iterations that refine 14 bits to the type's full precision.
 type rootNumbers struct {
 	one, below, last Memory
 	iterations       int
 }
 
-// inverseRoot returns the function 1/√x, which may destroy x; a register holds the 1.
+// inverseRoot returns the function 1/√x, which may destroy x; it keeps 1 in a register.
 //
-// Processors divide and take roots in one unit, which is busy for as many cycles with either. With AVX-512 it takes the
-// root alone, whose inverse is a start of 14 bits and iterations y + y·(1 − s·y), each of which doubles the digits. The
-// last one rounds as a division does, whatever the start was (Markstein, 1990), but for a root whose digits are all
-// ones: it is divided as the number before it, with the same result. Loops of package jit divide: they have other work
-// than that, which the iterations would hold up.
+// Processors compute divisions and square roots in the same unit, which is busy equally long with either. With AVX-512
+// it computes only the root. The reciprocal starts from an estimate of 14 bits, and each iteration y + y·(1 − s·y)
+// doubles the precision. The last iteration rounds like a division, whatever the estimate was (Markstein, 1990), unless
+// all bits of the root's significand are ones. Such a root is replaced by the number before it, which has the same
+// reciprocal. Loops of package jit divide: they have other work to do meanwhile, which the iterations would delay.
 func (m machine) inverseRoot(c rootNumbers) func(x vectors) vectors {
 	numerator := m.copy(c.one)
 	return func(x vectors) vectors {
@@ -40,12 +40,12 @@ func (m machine) inverseRoot(c rootNumbers) func(x vectors) vectors {
 				AddProduct(y[i], rest[i], y[i])
 			})
 		}
-		x.each(func(i int) { Blend(y[i], Compare(Unordered, y[i], y[i]), start[i]) }) // of 0, +∞ and NaN it is the start
+		x.each(func(i int) { Blend(y[i], Compare(Unordered, y[i], y[i]), start[i]) }) // for 0, +∞ and NaN the estimate is the result
 		return y
 	}
 }
 
-// inverseRoots64 emits 1/√x of floats of 64 bits.
+// inverseRoots64 emits 1/√x for float64.
 func (m machine) inverseRoots64() {
 	m.begin("unary64", "rsqrt64", "dst, x unsafe.Pointer, n uintptr", "")
 	Float64()

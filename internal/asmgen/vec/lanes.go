@@ -4,14 +4,14 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// sideBySide is a machine that works on 16 problems at a time, in floats of size bytes. An element is 16 numbers, one
-// of each problem.
+// sideBySide is a machine that works on 16 problems at a time, with floats of size bytes. An element is 16 numbers, one
+// for each problem.
 type sideBySide struct {
 	machine
 	size int
 }
 
-// lanes emits what works on 16 problems at a time, for floats of 32 and of 64 bits.
+// lanes emits the functions that work on 16 problems at a time, for float32 and float64.
 func (m machine) lanes() {
 	for _, size := range []int{4, 8} {
 		l := sideBySide{m, size}
@@ -36,10 +36,10 @@ func (m machine) lanes() {
 	}
 }
 
-// element is how many bytes an element takes.
+// element is the size of an element in bytes.
 func (m sideBySide) element() int { return 16 * m.size }
 
-// start begins a function on floats of the size.
+// start begins a function for floats of the given size.
 func (m sideBySide) start(name, parameters string) {
 	if m.size == 8 {
 		name += "Doubles"
@@ -50,7 +50,7 @@ func (m sideBySide) start(name, parameters string) {
 	}
 }
 
-// constant is the place of a number.
+// constant is the memory of a constant repeated over a vector.
 func (m sideBySide) constant(name string, v float64) Memory {
 	if m.size == 8 {
 		return double(v)
@@ -58,14 +58,14 @@ func (m sideBySide) constant(name string, v float64) Memory {
 	return Constant(name, float(v))
 }
 
-// factor repeats the number at a place of w over a vector.
+// factor broadcasts the number at w[index] to a vector.
 func (m sideBySide) factor(w Scalar, index int) Vector {
 	v := m.vector()
 	Broadcast(v, Memory{Base: w, Offset: m.size * index})
 	return v
 }
 
-// addOuter adds to every row of dst x times the factor of the row.
+// addOuter adds x, multiplied by the row's factor, to every row of dst.
 func (m sideBySide) addOuter() {
 	m.start("addOuter", "dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr")
 	dst, f, x, rows, cols := param("dst"), param("f"), param("x"), param("rows"), param("cols")
@@ -90,16 +90,17 @@ func (m sideBySide) addOuter() {
 	End()
 }
 
-// complexes are the real and the imaginary parts of a few numbers.
+// complexes are the real and imaginary parts of several numbers.
 type complexes struct{ re, im vectors }
 
-// butterfly is a step of a Fourier transform: the transforms of length radix of count runs of numbers each, times
-// count·(radix-1) complex factors, or without factors. Part bytes of a run are computed. The runs of one transform lie
-// in and out bytes apart, and those of the next begin skipX and skipY bytes behind the end of the first ones.
+// butterfly is a step of a Fourier transform. It computes transforms of length radix of count runs of numbers,
+// multiplied by count·(radix-1) complex factors, or without factors. Of each run, part bytes are computed. The runs of
+// one transform are in and out bytes apart; those of the next one begin skipX and skipY bytes after the end of the
+// first ones.
 func (m sideBySide) butterfly(radix int) {
 	m.start("butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr")
 	yre, yim, xre, xim, w := param("yre"), param("yim"), param("xre"), param("xim"), param("w")
-	count, in, out := param("count"), param("in"), param("out") // all but count in bytes
+	count, in, out := param("count"), param("in"), param("out") // all in bytes except count
 	n := NewScalar()
 	in3, out3 := in, out
 	if radix > 3 {
@@ -163,8 +164,8 @@ func (m sideBySide) butterfly(radix int) {
 	Jump("next")
 }
 
-// turnRows multiplies rows of complex numbers by a factor of each row, at s, times the factors of each number, at v.
-// After each row of width bytes the pointers skip what is between it and the next.
+// turnRows multiplies rows of complex numbers by two factors: one per row, at s, and one per element, at v. After each
+// row of width bytes the pointers skip the gap before the next row.
 func (m sideBySide) turnRows() {
 	m.start("turnRows", "yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr")
 	yre, yim, xre, xim := param("yre"), param("yim"), param("xre"), param("xim")
@@ -198,7 +199,7 @@ func (m sideBySide) turnRows() {
 	End()
 }
 
-// turn multiplies a number by the complex factor at a place of w.
+// turn multiplies a number by the complex factor at w[at].
 func (m sideBySide) turn(re, im Vector, w Scalar, at int) (Vector, Vector) {
 	c, s := m.factor(w, at), m.factor(w, at+1)
 	x, y := m.vector(), m.vector()
@@ -209,7 +210,7 @@ func (m sideBySide) turn(re, im Vector, w Scalar, at int) (Vector, Vector) {
 	return x, y
 }
 
-// sumAndDifference forms a + b and a − b in the place of a and b.
+// sumAndDifference replaces a and b by a + b and a − b.
 func (m sideBySide) sumAndDifference(a, b Vector) (Vector, Vector) {
 	sum := m.vector()
 	Add(sum, a, b)
@@ -236,8 +237,8 @@ func (m sideBySide) fourier3(x complexes) complexes {
 		v[0] = first
 	}
 	r, j := x.re, x.im
-	r[1], j[2] = m.sumAndDifference(r[1], j[2]) // real parts of the second and the third
-	j[1], r[2] = m.sumAndDifference(j[1], r[2]) // imaginary parts of the third and the second
+	r[1], j[2] = m.sumAndDifference(r[1], j[2]) // real parts of results 1 and 2
+	j[1], r[2] = m.sumAndDifference(j[1], r[2]) // imaginary parts of results 2 and 1
 	return complexes{vectors{r[0], r[1], j[2]}, vectors{j[0], r[2], j[1]}}
 }
 
@@ -253,9 +254,9 @@ func (m sideBySide) fourier4(x complexes) complexes {
 	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
 }
 
-// fourier8 makes two transforms of length 4, of the elements with even and with odd places, and adds and subtracts the
-// latter, turned by eighths of a circle. Where there are too few registers for both, the former waits at the place of
-// the results.
+// fourier8 computes two transforms of length 4, of the elements with even and with odd indices, multiplies the latter
+// by eighth roots of unity, and forms sums and differences. If there are too few registers for both, the former is kept
+// in the memory of the results.
 func (m sideBySide) fourier8(load func(from ...int) complexes, store func(i int, re, im Vector), place func(i int) (Memory, Memory)) {
 	even := m.fourier4(load(0, 2, 4, 6))
 	for i := 0; i < 4 && !m.wide; i++ {
@@ -274,7 +275,7 @@ func (m sideBySide) fourier8(load func(from ...int) complexes, store func(i int,
 			re, im = m.load(r), m.load(j)
 		}
 		r, j := odd.re[i], odd.im[i]
-		switch i { // times 1, (1-i)/√2, -i and (-1-i)/√2
+		switch i { // multiply by 1, (1-i)/√2, -i and (-1-i)/√2
 		case 0:
 			r, r2 := m.sumAndDifference(re, r)
 			j, j2 := m.sumAndDifference(im, j)
@@ -286,7 +287,7 @@ func (m sideBySide) fourier8(load func(from ...int) complexes, store func(i int,
 			Multiply(r, r, root)
 			Multiply(j, j, root)
 			if i == 3 {
-				r, j = j, r // and the imaginary part is to be subtracted
+				r, j = j, r // the imaginary part will be subtracted
 			}
 		case 2:
 			r, j = j, r
@@ -331,8 +332,8 @@ func (m sideBySide) fourier5(x complexes) complexes {
 	return complexes{vectors{r[0], r[1], r[2], j[4], j[3]}, vectors{j[0], r[3], r[4], j[2], j[1]}}
 }
 
-// eachPair emits a loop over elements of width bytes, of which some pointers go forward and some backward, and over
-// their factors; body handles a vector of an element.
+// eachPair emits a loop over elements of width bytes and their factors, in which some pointers go forward and others
+// backward; body handles one vector of an element.
 func (m sideBySide) eachPair(count Scalar, forward, backward []Scalar, factors Scalar, body func()) {
 	n := NewScalar()
 	Label("pair")
@@ -353,9 +354,9 @@ func (m sideBySide) eachPair(count Scalar, forward, backward []Scalar, factors S
 	Countdown(count, 1, "pair")
 }
 
-// splitReal: of the transform of numbers whose parts are neighbours of a real line, what is even belongs to the
-// elements with even places, the rest to those with odd ones; the line's transform is the former plus factors times the
-// latter.
+// splitReal computes the transform of a real line from that of complex numbers, which are pairs of the line's adjacent
+// elements. The even part of the complex transform is that of the elements with even indices, the odd part that of the
+// others; the result is the former plus factors times the latter.
 func (m sideBySide) splitReal() {
 	m.start("splitReal", "fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr")
 	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
@@ -377,7 +378,7 @@ func (m sideBySide) splitReal() {
 	End()
 }
 
-// joinReal is the opposite, without the halves, with the factors' conjugates.
+// joinReal is the inverse of splitReal, without the factor ½ and with conjugate factors.
 func (m sideBySide) joinReal() {
 	m.start("joinReal", "fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr")
 	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")

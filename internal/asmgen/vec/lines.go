@@ -4,10 +4,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// lines emits what rowsAffine and rowsCombine compute for rows without gaps of many columns, whose numbers are read
-// from memory: rows of n bytes in whole vectors, then, unless end is 0, a vector at end bytes that overlaps the one
-// before it. That one is computed before anything of the row is stored, since the result may replace an operand. The
-// first operands advance by stride, and the others, the numbers of the columns, do not.
+// lines emits rowsAffine and rowsCombine for contiguous rows of many columns, reading the columns' numbers from memory.
+// A row has n bytes in whole vectors and then, unless end is 0, a vector at end bytes that overlaps the previous one.
+// That vector is computed before anything of the row is stored, since the result may replace an operand. The first
+// operands advance by stride; the others, the columns' numbers, do not.
 func (m machine) lines() {
 	for _, flag := range []bool{false, true} {
 		m.lineAffine(flag, false)
@@ -42,7 +42,7 @@ func (m machine) eachLine(pointers []Scalar, body func(at func(p Scalar) Memory)
 	End()
 }
 
-// lineAffine: dst = x·scale + shift, with addend added to it, and max(·, 0) of it.
+// lineAffine: dst = x·scale + shift, optionally plus addend, and optionally max(·, 0) of it.
 func (m machine) lineAffine(add, relu bool) {
 	name, parameters := "lineAffine", "dst, x, scale, shift *float32, rows, n, end, stride uintptr"
 	if add {
@@ -67,13 +67,13 @@ func (m machine) lineAffine(add, relu bool) {
 			Add(v, v, at(addend))
 		}
 		if relu {
-			Max(v, zero, v) // for NaN, the last source: v
+			Max(v, zero, v) // for NaN, Max returns its last source, v
 		}
 		return v
 	})
 }
 
-// lineCombine: dst = x·a + y·b + c; masked: with only the y at which x·scale + shift is positive.
+// lineCombine: dst = x·a + y·b + c; if masked, y is 0 where x·scale + shift is not positive.
 func (m machine) lineCombine(masked bool) {
 	name, parameters := "lineCombine", "dst, x, a, y, b, c *float32, rows, n, end, stride uintptr"
 	if masked {

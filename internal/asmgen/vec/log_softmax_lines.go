@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// expSumLines: the largest number of each line and Σ e^(x − largest), for lines of at least a vector. The first goes to
-// line, which advances.
+// expSumLines computes the largest number of each line and Σ e^(x − largest), for lines of at least a vector. It stores
+// the largest number at line, which advances.
 func (m machine) expSumLines() {
 	m.begin("", "expSumLines", "x, mask, line, sums *float32, rows, n, rest, stride uintptr", "")
 	x, sums := param("x"), param("sums")
@@ -16,7 +16,7 @@ func (m machine) expSumLines() {
 		top := m.vectors(4)
 		top.each(func(i int) { Load(top[i], l.last(x)) })
 		Assign(p, x)
-		l.each("largest", 4, []Scalar{p}, func(offsets []int) { // NaN is passed over: the sum will have it
+		l.each("largest", 4, []Scalar{p}, func(offsets []int) { // skips NaN, which the sum will contain
 			for i, o := range offsets {
 				Max(top[i], top[i], Memory{Base: p, Offset: o})
 			}
@@ -46,7 +46,7 @@ func (m machine) expSumLines() {
 	End()
 }
 
-// expUnroll is how many vectors of exponentials are computed side by side.
+// expUnroll is the number of vectors of exponentials computed side by side.
 func (m machine) expUnroll() int {
 	if m.wide {
 		return 4

@@ -2,8 +2,8 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// longs emits operations on integers of 64 bits, in the tables of functions of floats as long, comparisons, and
-// conversions between floats of 32 and 64 bits.
+// longs emits operations on 64-bit integers (in tables of functions whose arrays have the size of floats), comparisons,
+// and conversions between float32 and float64.
 func (m machine) longs() {
 	p := precise{m}
 	flipped := func(v vector) vector { return p.two(Xor, v, doublePattern(1<<63)) }
@@ -33,7 +33,7 @@ func (m machine) longs() {
 	}{
 		{"negLongs", negative},
 		{"absLongs", func(x vector) vector { return p.choose(lessInts(x, p.zero()), negative(x), x) }},
-		{"signLongs", func(x vector) vector { // all ones below 0
+		{"signLongs", func(x vector) vector { // all bits are set below 0
 			y := p.vector()
 			MaskLanes(y, lessInts(x, p.zero()))
 			return p.two(Or, y, p.shift(ShiftRight, 63, negative(x)))
@@ -78,7 +78,7 @@ func (m machine) longs() {
 	})
 }
 
-// halfLoop is doubleLoop with one more pointer, which goes so many bytes on.
+// halfLoop is doubleLoop with one more pointer, which advances by the given number of bytes.
 func (m machine) halfLoop(n Scalar, pointers []Scalar, short Scalar, by int, body func()) {
 	m.doubleLoop(n, pointers, func() {
 		body()

@@ -4,14 +4,14 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// lstm emits the step of an LSTM cell and its gradient for n units of one example. The four gates of a unit lie stride
+// lstm emits the step of an LSTM cell and its gradient for n units of one example. The four gates of a unit are stride
 // bytes apart.
 func (m machine) lstm() {
 	m.lstmCell()
 	m.lstmCellGrad()
 }
 
-// gatePlaces returns the places of the four gates of the vector at p: p, p + stride, ...
+// gatePlaces returns the memory of the four gates of the vector at p: p, p + stride, ...
 func gatePlaces(p, stride, stride3 Scalar) [4]Memory {
 	at := Memory{Base: p}
 	return [4]Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1)}
@@ -29,7 +29,7 @@ func (m machine) load(at Memory) Vector {
 	return v
 }
 
-// places load and store vectors: whole ones, or those lanes of the last one that there are.
+// places load and store vectors: whole ones, or the valid lanes of a partial last one.
 type places struct {
 	m    machine
 	rest *Mask // nil: all lanes
@@ -45,7 +45,7 @@ func (p places) load(at Memory) Vector {
 	return v
 }
 
-// operand is a number to compute with.
+// operand returns the vector in memory as an operand of an instruction.
 func (p places) operand(at Memory) Operand {
 	if p.rest == nil {
 		return at
@@ -61,8 +61,8 @@ func (p places) store(at Memory, v Vector) {
 	}
 }
 
-// units emits a loop over n units that advances the pointers. Wide machines do what is left over of whole vectors too:
-// the parameter rest has a bit for each of these units.
+// units emits a loop over n units that advances the pointers. Wide machines also handle the units left over after whole
+// vectors: the parameter rest has a bit for each of these.
 func (m machine) units(name string, n Scalar, pointers []Scalar, body func(p places)) {
 	m.namedLoop(name, 1, n, pointers, func([]int) { body(places{m, nil}) })
 	if !m.wide {
@@ -75,7 +75,7 @@ func (m machine) units(name string, n Scalar, pointers []Scalar, body func(p pla
 	Label(name + "Whole")
 }
 
-// gates is sigmoid as cells need it: 1/(1 + exp(−x)), where sigmoid goes to some lengths to keep results below 1e-38.
+// gates is a sigmoid for cells: 1/(1 + exp(−x)), without the care that sigmoid takes of results below 1e-38.
 func (m machine) gates(x vectors) vectors {
 	m.clamp(x, Constant("gateMin", float(-87)), Constant("gateMax", float(87)))
 	n := m.vectors(len(x))
@@ -108,9 +108,9 @@ func (m machine) gates(x vectors) vectors {
 	return e
 }
 
-// lstmCell goes over the units twice: first it forms the gates and the carry, then h. Either way units are independent
-// of each other, and the chains of instructions that lead from one to the other are short enough for the processor to
-// work on several at the same time.
+// lstmCell goes over the units twice: first it computes the gates and the carry, then h. In both passes units are
+// independent of each other, and the chains of dependent instructions are short enough for the processor to overlap
+// several.
 func (m machine) lstmCell() {
 	m.begin("", "lstmCell", "h, next, gates, z, carry *float32, n, stride, rest uintptr", "")
 	h, next, gates, z, carry, n, stride := param("h"), param("next"), param("gates"), param("z"), param("carry"), param("n"), param("stride")
@@ -124,7 +124,7 @@ func (m machine) lstmCell() {
 		if m.wide {
 			s = m.gates(vectors{p.load(from[0]), p.load(from[1]), p.load(from[3])})
 			p.store(to[3], s[2])
-		} else { // registers are scarce
+		} else { // there are few registers
 			s = m.gates(vectors{p.load(from[3])})
 			p.store(to[3], s[0])
 			s = m.gates(vectors{p.load(from[0]), p.load(from[1])})

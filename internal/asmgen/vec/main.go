@@ -1,7 +1,7 @@
 // Command vec writes the assembly of package kernels/cpu/internal/vec and the Go file that declares and dispatches it.
 //
-// Every function works on whole vectors of float32; the package handles what is left over. All of them exist for AVX2
-// and for AVX-512.
+// Every function works on whole vectors; the package handles the remaining elements. Functions exist for AVX2 and for
+// AVX-512.
 package main
 
 import (
@@ -15,20 +15,20 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// machine is what functions are recorded for: vectors of 16 floats if it is wide, else of 8.
+// machine is what functions are recorded for: vectors of 16 floats if wide, else of 8.
 type machine struct {
 	Machine
 	wide   bool
-	inline bool // for package jit
-	sized  bool // functions exist for floats of 32 and of 64 bits
-	double bool // and this is the one of 64 bits
+	inline bool // for inlining by package jit
+	sized  bool // the function exists for float32 and float64
+	double bool // this is the float64 one
 }
 
 var machines = []machine{{Machine: AVX2}, {Machine: AVX512, wide: true}}
 
 func (m machine) bytes() int { return m.Bytes }
 
-// number is how many bytes a float has.
+// number is the size of a float in bytes.
 func (m machine) number() int {
 	if m.double {
 		return 8
@@ -38,7 +38,7 @@ func (m machine) number() int {
 
 func (m machine) vector() Vector { return NewVector(m.bytes()) }
 
-// vectors are values of several vectors that are computed side by side, to hide the latency of the instructions.
+// vectors are the vectors of a value that are computed side by side, to hide the latency of instructions.
 type vectors []Vector
 
 func (m machine) vectors(n int) vectors {
@@ -56,13 +56,13 @@ func (v vectors) each(f func(i int)) {
 	}
 }
 
-// loop emits a loop over n elements (a multiple of the vector's) that advances the pointers; body handles the vectors
-// at the given byte offsets.
+// loop emits a loop over n elements, a multiple of the vector length, that advances the pointers; body handles the
+// vectors at the given byte offsets.
 func (m machine) loop(unroll int, n Scalar, pointers []Scalar, body func(offsets []int)) {
 	m.namedLoop("", unroll, n, pointers, body)
 }
 
-// namedLoop is loop for functions that have several.
+// namedLoop is loop for functions with several loops.
 func (m machine) namedLoop(name string, unroll int, n Scalar, pointers []Scalar, body func(offsets []int)) {
 	round := func(u int) {
 		top, bottom := fmt.Sprintf("%sloop%d", name, u), fmt.Sprintf("%send%d", name, u)
@@ -86,21 +86,21 @@ func (m machine) namedLoop(name string, unroll int, n Scalar, pointers []Scalar,
 	round(1)
 }
 
-// function is an assembly function in the Go file; it exists for every machine.
+// function is an assembly function declared in the Go file; it exists for every machine.
 type function struct {
-	name       string // without the machine
+	name       string // without the machine's suffix
 	parameters string
 	result     string
-	table      string // the dispatch by number it belongs to
-	wide       bool   // for wide vectors alone
-	sized      bool   // for floats of 32 bits, and with "Doubles" behind its name for those of 64
-	double     bool   // that one
+	table      string // the table that it is called through, by number
+	wide       bool   // exists only for wide vectors
+	sized      bool   // for float32, and with the suffix "Doubles" for float64
+	double     bool   // the float64 one
 }
 
 var functions []function
 
-// begin starts a function with Go's signature; pointers are written as *float32 or unsafe.Pointer there. A function
-// with a table is called by number, the others by name, and those for floats of two sizes by name and size.
+// begin starts a function with the given Go signature, in which pointers are *float32 or unsafe.Pointer. Functions with
+// a table are called by number, others by name; those for two float sizes by name and size.
 func (m machine) begin(table, name, parameters, result string) {
 	if m.sized {
 		parameters = strings.ReplaceAll(parameters, "*float32", "unsafe.Pointer")
@@ -239,7 +239,8 @@ func (m machine) record() {
 	m.smallPairs()
 }
 
-// target is an architecture, with the ends of the names of its functions: for wide vectors and for others, or for all.
+// target is an architecture, with the suffixes of its functions' names: for wide vectors, for other vectors, and for
+// all.
 type target struct {
 	arch         string
 	wide, narrow string
@@ -251,14 +252,14 @@ var (
 	arm64 = target{"arm64", "", "NEON", "for NEON; wide means nothing here."}
 )
 
-// onlyAMD64 are the functions that arm64 has no use for.
+// onlyAMD64 are the functions that are not needed on arm64.
 var onlyAMD64 = []string{"pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16",
 	"strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "apart2", "apart3", "apart4",
 	"strided2of8", "strided3of8", "strided4of8", "turns2of8", "turns3of8", "turns4of8", "apart2of8", "apart3of8", "apart4of8",
 	"strided2of16", "strided3of16", "strided4of16", "turns2of16", "turns3of16", "turns4of16", "apart2of16", "apart3of16", "apart4of16",
 	"reversed", "repeated", "rearranged"}
 
-// goFile returns the declarations and, in front of them, the functions that call the assembly.
+// goFile returns the declarations, preceded by the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {
 	var s strings.Builder
 	s.WriteString("// Code generated by " + generator + "; DO NOT EDIT.\n\npackage vec\n\nimport \"unsafe\"\n\n" +
@@ -315,7 +316,7 @@ func (t target) goFile() ([]byte, error) {
 	return format.Source([]byte(s.String()))
 }
 
-// call writes the call of f for the machine in force.
+// call writes the call of f for the machine in use.
 func (t target) call(s *strings.Builder, f function) {
 	var arguments []string
 	for _, p := range strings.Split(f.parameters, ", ") {

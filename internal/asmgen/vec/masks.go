@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// masks emits what makes bytes of floats and integers, and uses them.
+// masks emits the functions that compute bytes from floats and integers, and those that use such bytes.
 func (m machine) masks() {
 	comparisons := []struct {
 		name string
@@ -126,7 +126,7 @@ func (m machine) negatedInt(x vector) vector {
 	return y
 }
 
-// truncated is x without its fraction as an integer. It saturates, and NaN gives 0.
+// truncated converts x to an integer, truncating. It saturates, and NaN gives 0.
 func (m machine) truncated(x vector) vector {
 	y := m.vector()
 	TruncateToInt(y, x)

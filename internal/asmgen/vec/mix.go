@@ -6,9 +6,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// mixRows emits sums of two and of four rows with weights: for each row of dst there are as many distances in bytes of
-// rows of x, and as many weights. size is the bytes of a row, a vector's at least; what is left over of whole vectors
-// is done by one that repeats elements of those before it.
+// mixRows emits weighted sums of two and of four rows. For each row of dst there are as many distances, in bytes, to
+// rows of x, and as many weights. size is the bytes of a row, at least a vector; if it is not a multiple of a vector,
+// the last vector overlaps the one before it.
 func (m machine) mixRows() {
 	for _, taps := range []int{2, 4} {
 		m.begin("", fmt.Sprintf("mixRows%d", taps), "dst, x *float32, places *int, weights *float32, count, size uintptr", "")
@@ -54,8 +54,8 @@ func (m machine) mixRows() {
 	}
 }
 
-// mixManyRows emits sums of any number of rows, as mixRows does those of two and of four: several vectors of a row at a
-// time, whose sums stay in registers.
+// mixManyRows emits sums of any number of rows, like mixRows for two and four: several vectors of a row at a time,
+// whose sums stay in registers.
 func (m machine) mixManyRows() {
 	m.begin("", "mixManyRows", "dst, x *float32, places *int, weights *float32, count, size, taps uintptr", "")
 	dst, places, weights := param("dst"), param("places"), param("weights")

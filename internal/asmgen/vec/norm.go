@@ -4,10 +4,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Layer normalization takes rows of cols bytes, a multiple of the vector's, that are stride bytes apart, with numbers
-// that belong to the rows. Sums leave eight parts for each row, which are added in Go.
+// Layer normalization of rows of cols bytes, a multiple of the vector length, that are stride bytes apart, with numbers
+// for each row. Sums have eight parts per row, which are added in Go.
 
-// eights adds the halves of a vector of sixteen and stores eight numbers.
+// eights adds the halves of a vector of sixteen numbers, and stores eight numbers.
 func (m machine) eights(v Vector, to Memory) {
 	if !m.wide {
 		Store(to, v)
@@ -20,9 +20,9 @@ func (m machine) eights(v Vector, to Memory) {
 	Store(to, low)
 }
 
-// rowsOf emits a loop over rows: begin, then body for each vector at an offset from the pointers, then finish. Begin
-// returns the sums of a row, each of as many parts as body is told in turn, because additions to one wait for each
-// other; finish finds them in the first part.
+// rowsOf emits a loop over rows: begin, then body for each vector at an offset from the pointers, then finish. begin
+// returns the sums of a row, each of several parts, because successive additions to one part would wait for each other;
+// body is given the parts in turn. finish finds the totals in the first part.
 func (m machine) rowsOf(parts int, pointers []Scalar, vectors []Scalar, begin func() (sums [][]Vector), body func(at func(p Scalar) Memory, part int), finish func()) {
 	rows, cols, stride := param("rows"), param("cols"), param("stride")
 	Label("row")
@@ -67,7 +67,7 @@ func (m machine) rowsOf(parts int, pointers []Scalar, vectors []Scalar, begin fu
 	End()
 }
 
-// join adds the vectors into the first one, halves first.
+// join adds the vectors into the first one, in a balanced tree.
 func join(list []Vector) {
 	for n := len(list) / 2; n > 0; n /= 2 {
 		for k := range n {
@@ -76,7 +76,7 @@ func join(list []Vector) {
 	}
 }
 
-// normParts is the number of sums of a row: so many additions can be under way.
+// normParts is the number of parts of a row's sum: that many additions can overlap.
 const normParts = 4
 
 func (m machine) layerNorm() {
@@ -156,7 +156,7 @@ func (m machine) layerNormGrad() {
 		Increase(parts, Number(64))
 	})
 
-	// dx = rstd·(dy·gamma − a − (x − mean)·b) with a and b of the row.
+	// dx = rstd·(dy·gamma − a − (x − mean)·b) with the row's a and b.
 	m.begin("", "normGradApply", "dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr", "")
 	dx, x, dy, scalars, gamma := param("dx"), param("x"), param("dy"), param("scalars"), param("gamma")
 	center, scale, a, b := m.vector(), m.vector(), m.vector(), m.vector()
@@ -181,7 +181,7 @@ func (m machine) layerNormGrad() {
 	m.layerNormColumns()
 }
 
-// layerNormColumns emits, for vectors of columns, two by two: sum += dy and product += dy·(x − mean)·rstd over the
+// layerNormColumns emits, for two vectors of columns at a time: sum += dy and product += dy·(x − mean)·rstd over the
 // rows.
 func (m machine) layerNormColumns() {
 	m.begin("", "normGradColumns", "sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr", "")

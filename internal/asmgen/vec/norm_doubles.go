@@ -4,12 +4,12 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Layer normalization of floats of 64 bits. Rows are cols bytes, a multiple of eight numbers, and sums leave eight
-// parts: those of the loops without vectors, whose bits these have. Products are rounded before they are added.
+// Layer normalization of float64. Rows have cols bytes, a multiple of eight numbers, and sums have eight parts, as in
+// the loops without vectors, so that the bits are the same. Products are rounded before they are added.
 
-const eight = 64 // bytes
+const eight = 64 // in bytes
 
-// eightsOf emits a loop over rows as rowsOf does, eight numbers at a time; body handles vector k of them.
+// eightsOf emits a loop over rows like rowsOf, eight numbers at a time; body handles vector k of them.
 func (m machine) eightsOf(numbers, vectors []Scalar, begin func(), body func(at func(p Scalar) Memory, k int), finish func()) {
 	rows, cols, stride := param("rows"), param("cols"), param("stride")
 	at := NewScalar()
@@ -33,7 +33,7 @@ func (m machine) eightsOf(numbers, vectors []Scalar, begin func(), body func(at 
 	End()
 }
 
-// leave stores the parts of sums and goes behind them.
+// leave stores the parts of sums and advances the pointer past them.
 func (m machine) leave(parts Scalar, sums ...vectors) {
 	for _, s := range sums {
 		m.store(s, parts)
@@ -99,7 +99,7 @@ func (m machine) layerNormGradDoubles() {
 		m.addProduct(products[k], g, v)
 	}, func() { m.leave(parts, sums, products) })
 
-	// dx = rstd·(dy·gamma − a − (x − mean)·rstd·b) with a and b of the row.
+	// dx = rstd·(dy·gamma − a − (x − mean)·rstd·b) with the row's a and b.
 	m.begin("", "normGradApply", "dx, x, dy, scalars, gamma unsafe.Pointer, rows, cols, stride uintptr", "")
 	dx, x, dy, scalars, gamma := param("dx"), param("x"), param("dy"), param("scalars"), param("gamma")
 	row := m.vectors(4)

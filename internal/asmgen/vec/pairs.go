@@ -2,10 +2,10 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// pairRows emits the loop that interleaves each two rows of 16-bit numbers: the first one's number is the lower half of
-// a number of 32 bits, the second one's the upper half. Rows are from bytes apart, those of the result to bytes; there
-// are as many numbers in a row as fill vectors of 32-bit ones. What follows them in the rows is asked for: a matrix
-// goes into panels, one beside the other.
+// pairRows emits the loop that interleaves pairs of rows of 16-bit numbers: a number of the first row becomes the lower
+// half of a 32-bit number, one of the second row the upper half. Rows are from bytes apart, those of the result to
+// bytes; a row fills whole vectors of 32-bit numbers. The following part of the rows is prefetched: a matrix is packed
+// into one panel after the other.
 func (m machine) pairRows() {
 	m.begin("", "pairRows", "dst, x unsafe.Pointer, columns, pairs, to, from uintptr", "")
 	dst, x := param("dst"), param("x")
@@ -36,9 +36,9 @@ func (m machine) pairRows() {
 	End()
 }
 
-// roundPairs emits the loop that rounds each two rows of float32, from bytes apart, to rows of bfloat16, to bytes
-// apart, and interleaves these in panels of 32 columns, panel bytes apart; the columns are a multiple of 16. For
-// AVX-512 with AVX512-BF16.
+// roundPairs emits the loop that rounds pairs of float32 rows, from bytes apart, to bfloat16, and interleaves them into
+// rows that are to bytes apart, in panels of 32 columns that are panel bytes apart; the number of columns is a multiple
+// of 16. For AVX-512 with AVX512-BF16.
 func (m machine) roundPairs() {
 	if !m.wide {
 		return
@@ -86,8 +86,8 @@ func (m machine) roundPairs() {
 	End()
 }
 
-// widenRows emits the loops that widen rows of 16-bit numbers, from bytes apart, to rows of float32, to bytes apart;
-// there are as many numbers in a row as fill vectors.
+// widenRows emits the loops that widen rows of 16-bit numbers, from bytes apart, to rows of float32, to bytes apart; a
+// row fills whole vectors.
 func (m machine) widenRows() {
 	for _, f := range []struct {
 		name string
@@ -121,16 +121,15 @@ func (m machine) widenRows() {
 	}
 }
 
-// halfRounding is how float32 is rounded to 16 bits and stored: the type's name, and what the labels of its loop begin
-// with.
+// halfRounding says how float32 is rounded to 16 bits and stored: the type's name, and the prefix of its loop's labels.
 type halfRounding struct {
 	name, labels string
-	round        func(v Vector) // so that v stays float32
+	round        func(v Vector) // rounds v, which stays float32
 	store        func(to Memory, v Vector)
 }
 
-// roundings are those of the types. The second one of bfloat16 is for processors with AVX512-BF16: sums have no
-// denormals, which alone it rounds differently.
+// roundings are those of the types. bfloat16 has two; the second is for processors with AVX512-BF16, which rounds only
+// subnormals differently, and sums have none.
 func (m machine) roundings() [][]halfRounding {
 	float16 := halfRounding{"F16", "", func(v Vector) { RoundFloat16(v) }, StoreFloat16}
 	bfloat16 := []halfRounding{{"BF16", "", func(v Vector) {
@@ -149,10 +148,10 @@ func (m machine) roundings() [][]halfRounding {
 
 const aheadRows = 4
 
-// narrowRows emits the loops that round rows of float32, from bytes apart, to rows of 16-bit numbers, to bytes apart;
-// there are as many numbers in a row as fill vectors. Those with a bias round, add it, take the larger of that and the
-// number at floor, and round again. Rounding is not 0 where the processor has AVX512-BF16. AVX-512 asks for the memory
-// of the row that comes aheadRows later: processors do not foresee stores to short pieces of rows.
+// narrowRows emits the loops that round rows of float32, from bytes apart, to rows of 16-bit numbers, to bytes apart; a
+// row fills whole vectors. Those with a bias round, add the bias, take the larger of the sum and the number at floor,
+// and round again. rounding is not 0 if the processor has AVX512-BF16. AVX-512 prefetches the memory of the row that
+// comes aheadRows later: processors do not predict stores to short pieces of rows.
 func (m machine) narrowRows() {
 	for _, how := range m.roundings() {
 		for _, bias := range []bool{false, true} {
@@ -182,7 +181,7 @@ func (m machine) narrowRows() {
 				if bias {
 					h.round(v)
 					Add(v, v, Memory{Base: added})
-					if h.name == "F16" { // numbers below 0 that are rounded to it keep their sign
+					if h.name == "F16" { // numbers below 0 that are rounded to 0 keep their sign
 						h.round(v)
 					}
 					Max(v, floor, v)
@@ -204,7 +203,7 @@ func (m machine) narrowRows() {
 	}
 }
 
-// eachRounding emits the loop of each rounding, and in front of them the choice.
+// eachRounding emits a loop for each rounding, preceded by the choice between them.
 func (m machine) eachRounding(how []halfRounding, loop func(h halfRounding)) {
 	if len(how) > 1 {
 		JumpNotEqual(param("rounding"), Number(0), how[1].labels+"row")
@@ -215,8 +214,8 @@ func (m machine) eachRounding(how []halfRounding, loop func(h halfRounding)) {
 	}
 }
 
-// subtractRows emits the loop that adds to rows of float32, to bytes apart, a factor times rows of x, from bytes apart,
-// that are rounded first.
+// subtractRows emits the loop that adds factor·x to rows of float32, to bytes apart, where the rows of x, from bytes
+// apart, are rounded first.
 func (m machine) subtractRows(how []halfRounding) {
 	m.begin("", "subtractRows"+how[0].name, "dst, x, factor *float32, columns, rows, to, from, rounding uintptr", "")
 	dst, x := param("dst"), param("x")

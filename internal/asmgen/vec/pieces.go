@@ -7,11 +7,11 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Functions by tables: 8 intervals of |x|, as many as there are numbers in a vector of AVX2, have a polynomial each,
-// whose coefficients are looked up in registers. All machines compute the same.
+// Functions by tables: |x| is divided into 8 intervals, the number of floats in a vector of AVX2. Each interval has a
+// polynomial, whose coefficients are looked up in registers. All machines compute the same bits.
 
-// tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b: there
-// are two of one length in each of 1 ≤ t + 1 < 2, below 4, 8 and 16. From 9.02 on tanh is 1.
+// tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b. Each of
+// the ranges of t + 1 from 1 to 2, 4, 8 and 16 is divided into two intervals of equal length. From 9.02 on tanh is 1.
 var tanhTable = [...][8]float64{
 	{0.0278908871, 0.00288187549, 0.000859836931, 6.14843375e-05, -3.83339921e-06, 1.80809025e-07, -6.13527504e-08, 0},
 	{-0.0706394762, 0.0144271366, -0.00727486564, -0.000188566846, 4.85968339e-05, -1.22741108e-06, 5.52736594e-07, 0},
@@ -24,7 +24,7 @@ var tanhTable = [...][8]float64{
 	{0, 0.462117165, 0.761594176, 0.964027584, 0.995054781, 0.999909222, 0.999998331, 1},
 }
 
-// erfTable holds those for 8 intervals of t below 4 of one length. Those of the first one are of erf(t) − t.
+// erfTable holds those for 8 intervals of equal length of t below 4. Those of the first interval are of erf(t) − t.
 var erfTable = [...][8]float64{
 	{-0.0178647153, 0.0167984515, 0.00572604546, -0.00826703198, -0.00382494042, 0.00462096557, 0.00336634903, -0.00387533335},
 	{-0.00818717573, -0.0558448881, 0.0103292651, 0.0238086861, 0.0043018423, -0.0102527067, -0.0065639643, 0.00724769989},
@@ -36,8 +36,8 @@ var erfTable = [...][8]float64{
 	{0, 0.520499885, 0.842700779, 0.966105163, 0.995322287, 0.999593019, 0.999977887, 0.999999285},
 }
 
-// erfcTable holds those of e^(t²)·erfc(t) in t − c, for 8 intervals of t below 10.1, whose ends are at equal ratios of
-// 1 + erfcScale·t. Their c, where the function is very near a float32, is in erfcCenters.
+// erfcTable holds those of e^(t²)·erfc(t) in t − c, for 8 intervals of t below 10.1, at whose ends 1 + erfcScale·t
+// forms a geometric sequence. Each c, chosen where the function is very near a float32, is in erfcCenters.
 var erfcTable = [...][8]float64{
 	{-0.050711669, -0.0151431402, -0.00322775706, -0.000480282557, -5.08375088e-05, -4.08618689e-06, -2.73456948e-07, -1.68646554e-08},
 	{0.0927249864, 0.0293768458, 0.0068450151, 0.00116161001, 0.000147921397, 1.50944588e-05, 1.35125458e-06, 1.15542335e-07},
@@ -53,13 +53,13 @@ var erfcCenters = [8]float64{0.167238086, 0.516505361, 1.01043141, 1.70867765, 2
 
 const erfcScale = 1.48
 
-// pieces are the tables of a function.
+// pieces are a function's tables.
 type pieces struct {
 	machine
-	rows []Operand // the highest coefficients first; for AVX-512 in registers, but in functions that package jit writes
+	rows []Operand // the highest coefficients first; in registers for AVX-512, but in memory in functions that package jit inlines
 }
 
-// pieces makes the tables, twice in a row, since wide vectors look up by four bits.
+// pieces makes the tables. Each is stored twice in a row, since wide vectors look up by four bits.
 func (m machine) pieces(name string, coefficients [][8]float64) pieces {
 	p := pieces{machine: m}
 	for i, row := range coefficients {
@@ -73,12 +73,12 @@ func (m machine) pieces(name string, coefficients [][8]float64) pieces {
 	return p
 }
 
-// interval makes the number of an interval, whose last bits count, what a machine looks numbers up by: in place.
+// interval converts, in place, the number of an interval (its last bits) to the machine's lookup index.
 func (m machine) interval(index vector) vector {
 	if m.wide {
 		return index
 	}
-	OnARM(func() { // instructions there look bytes up
+	OnARM(func() { // lookups are by bytes there
 		AndInt(index, index, Constant("lookupBits", 7))
 		ShiftLeft(index, index, 2)
 		MultiplyInt(index, index, Constant("lookupBytes", 0x01010101))
@@ -87,14 +87,14 @@ func (m machine) interval(index vector) vector {
 	return index
 }
 
-// coefficient is a row's number of an interval.
+// coefficient looks up a coefficient of an interval.
 func (p pieces) coefficient(row int, of vector) vector {
 	c := p.vector()
 	Lookup(c, of, p.rows[row])
 	return c
 }
 
-// slope is the polynomial of y without its last coefficient, divided by y.
+// slope is the polynomial of y without its constant, divided by y.
 func (p pieces) slope(y, of vectors) vectors {
 	q := make(vectors, len(y))
 	for row := range p.rows[:len(p.rows)-1] {
@@ -119,7 +119,7 @@ func (m machine) odd(y, x vectors) vectors {
 	return y
 }
 
-// magnitudes is |x|, at most a number; NaN stays.
+// magnitudes is |x|, limited to a maximum; NaN stays.
 func (m machine) magnitudes(x vectors, most Memory) vectors {
 	t := m.vectors(len(x))
 	x.each(func(i int) { And(t[i], x[i], magnitude()) })
@@ -130,7 +130,7 @@ func (m machine) magnitudes(x vectors, most Memory) vectors {
 
 func (m machine) tanhByTable() func(x vectors) vectors {
 	var rows [][8]float64
-	for _, row := range tanhTable { // the index begins with the exponent's last two bits, 3 for [1, 2)
+	for _, row := range tanhTable { // the index begins with the exponent's last two bits, which are 3 for [1, 2)
 		rows = append(rows, [8]float64(slices.Concat(row[2:], row[:2])))
 	}
 	p := m.pieces("tanhTable", rows)
@@ -172,10 +172,10 @@ func (m machine) erfByTable() func(x vectors) vectors {
 	}
 }
 
-// erfcByTable is e^(−a²) times the function of the table, or 2 less that. What the square, the table's last sum and
-// the exponential round off counts, as the results are small.
+// erfcByTable is e^(−a²) times the table's function, or 2 minus that. The rounding errors of the square, of the table's
+// last sum and of the exponential are corrected, since the results are small.
 func (m machine) erfcByTable() func(x vectors) vectors {
-	turned := func(row [8]float64) [8]float64 { // the index begins with the exponent's last three bits, 7 for [1, 2)
+	turned := func(row [8]float64) [8]float64 { // the index begins with the exponent's last three bits, which are 7 for [1, 2)
 		return [8]float64(slices.Concat(row[1:], row[:1]))
 	}
 	var rows [][8]float64
@@ -199,7 +199,7 @@ func (m machine) erfcByTable() func(x vectors) vectors {
 	}
 }
 
-// erfcOf is e^(−a²)·(q·y + c), or 2 less that for a negative x.
+// erfcOf is e^(−a²)·(q·y + c), or 2 minus that for a negative x.
 func (m machine) erfcOf(x, a, y, q, c vector) vector {
 	r := m.fma(q, y, c)
 	rest := m.fma(q, y, m.sub(c, r))

@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// pixels emits loops over the pixels of a row: size is the bytes of a pixel's channels, a multiple of the vector's, and
-// each operand has a step from one of its pixels to the next.
+// pixels emits loops over the pixels of a row. size is the bytes of a pixel's channels, a multiple of the vector
+// length, and each operand has a step from one of its pixels to the next.
 func (m machine) pixels() {
 	m.begin("", "pixelsMax", "dst, x *float32, count, size, dstStep, xStep uintptr", "")
 	dst, x := param("dst"), param("x")
@@ -13,7 +13,7 @@ func (m machine) pixels() {
 		a, b, top := m.vector(), m.vector(), m.vector()
 		Load(a, Memory{Base: p[0]})
 		Load(b, Memory{Base: p[1]})
-		Max(top, a, b) // for NaN, b
+		Max(top, a, b) // for NaN, Max returns b
 		Blend(top, Compare(Unordered, a, a), a)
 		Store(Memory{Base: p[0]}, top)
 	})
@@ -46,7 +46,7 @@ func (m machine) pixels() {
 	})
 }
 
-// eachPixel emits the loops; body handles a vector at the pointers. The names are those of the pointers' steps.
+// eachPixel emits the loops; body handles a vector at the pointers. steps are the names of the pointers' steps.
 func (m machine) eachPixel(pointers []Scalar, steps []string, body func(p []Scalar)) {
 	count, size := param("count"), param("size")
 	step := map[string]Scalar{}

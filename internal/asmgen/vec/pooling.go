@@ -6,7 +6,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// pixelSize returns how many bytes of a pixel are done, how many it has, and the difference.
+// pixelSize returns how many bytes of a pixel are processed, its size, and the difference.
 func pixelSize() (length, size, rest Scalar) {
 	length, size, rest = param("length"), param("size"), NewScalar()
 	Assign(rest, size)
@@ -14,8 +14,8 @@ func pixelSize() (length, size, rest Scalar) {
 	return length, size, rest
 }
 
-// nextWindow moves pointers that have walked over length bytes of a pixel to the next window, which is two pixels or
-// one further.
+// nextWindow moves pointers that have advanced by length bytes within a pixel to the next window, which is two pixels
+// or one further.
 func nextWindow(size, rest Scalar, two, one []Scalar) {
 	for _, p := range one {
 		Increase(p, rest)
@@ -26,9 +26,9 @@ func nextWindow(size, rest Scalar, two, one []Scalar) {
 	}
 }
 
-// pooling emits one row of windows of the 2x2 maximum and of its gradient; size is the bytes of a pixel's channels. Of
-// each pixel length bytes are done, a multiple of the vector's. Windows come in order: what is stored behind a pixel is
-// the next one's.
+// pooling emits the 2x2 maximum and its gradient for one row of windows. size is the bytes of a pixel's channels; of
+// each pixel length bytes are processed, a multiple of the vector length. Windows are processed in order: what is
+// stored past the end of a pixel is overwritten by the next.
 func (m machine) pooling() {
 	m.begin("", "maxPoolRow", "dst, x0, x1 *float32, windows, length, size uintptr", "")
 	dst, x0, x1, windows := param("dst"), param("x0"), param("x1"), param("windows")
@@ -77,8 +77,8 @@ func (m machine) pooling() {
 			Zero(zero)
 			Keep(g, Compare(GreaterThan, top, zero), g)
 		}
-		// The first of the four that equals the maximum, or is NaN, takes the gradient, and what is left of it is 0
-		// from there on. The relu leaves windows with NaN no gradient.
+		// The first of the four elements that equals the maximum, or is NaN, receives the gradient; for the later ones
+		// what remains of it is 0. With relu, windows with NaN pass on no gradient.
 		places := []Memory{{Base: d0}, Memory{Base: d0}.Indexed(size, 1), {Base: d1}, Memory{Base: d1}.Indexed(size, 1)}
 		for i, x := range []Memory{{Base: x0}, Memory{Base: x0}.Indexed(size, 1), {Base: x1}} {
 			var hit Mask

@@ -4,18 +4,17 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Places in the argument of randomWords, in numbers of 64 bits.
+// Offsets in the argument of randomWords, in 64-bit numbers.
 const (
 	randomCounter = 0 // the upper three words of the counter
 	randomKey     = 3 // the two words of the key
-	randomStep    = 5 // how many blocks a vector makes
-	randomFirst   = 6 // the lowest word of the counter, for each number of a vector
+	randomStep    = 5 // the number of blocks that a vector makes
+	randomFirst   = 6 // the lowest word of the counter, for each number in a vector
 )
 
-// randomWords emits Philox4x32-10 (package philox): n blocks of four words, a multiple of the numbers of 64 bits in a
-// vector. A block's words are the lower halves of four such numbers, of which the upper ones do not matter. The blocks
-// of a vector are in the order in which they are stored when the words are put together: those of the even numbers
-// first.
+// randomWords emits Philox4x32-10 (package philox): n blocks of four words; n is a multiple of the 64-bit numbers in a
+// vector. A block's words are the lower halves of four such numbers; their upper halves do not matter. A vector's
+// blocks are in the order in which they are stored when the words are joined: those of the even numbers first.
 func (m machine) randomWords() {
 	m.begin("", "randomWords", "dst, args unsafe.Pointer, n uintptr", "")
 	Float64()
@@ -66,7 +65,7 @@ func (m machine) randomWords() {
 	End()
 }
 
-// philoxRound is a round of the generator with a key.
+// philoxRound is one round of the generator with a key.
 func (m machine) philoxRound(c, k vectors) vectors {
 	mixed := func(product, with, key Vector) Vector {
 		high := m.vector()
@@ -81,7 +80,7 @@ func (m machine) philoxRound(c, k vectors) vectors {
 	return vectors{mixed(q, c[1], k[0]), q, mixed(p, c[3], k[1]), p}
 }
 
-// joined puts the lower halves of two vectors of numbers of 64 bits together.
+// joined joins the lower halves of two vectors of 64-bit numbers.
 func (m machine) joined(low, high Vector) Vector {
 	a, b := m.vector(), m.vector()
 	And(a, low, doublePattern(0xFFFFFFFF))
@@ -90,8 +89,8 @@ func (m machine) joined(low, high Vector) Vector {
 	return a
 }
 
-// drop emits what scales the numbers whose random word, without its low 8 bits, reaches a threshold, and sets the
-// others to zero.
+// drop emits dropout: it scales the numbers whose random word, without its low 8 bits, reaches a threshold, and sets
+// the others to zero.
 func (m machine) drop() {
 	m.begin("", "drop", "dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer", "")
 	dst, x, words, n := param("dst"), param("x"), param("words"), param("n")

@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// fold reduces the lanes of v to one number with a commutative instruction and returns it.
+// fold reduces the lanes of v to one number with a commutative operation and returns it.
 func (m machine) fold(v Vector, f operation) Vector {
 	x, y := m.foldPairs(v, f)
 	Permute(y, x, SwapWithin)
@@ -12,7 +12,7 @@ func (m machine) fold(v Vector, f operation) Vector {
 	return x
 }
 
-// foldPairs reduces v to its first pair of lanes, as fold does, and returns a register to go on with.
+// foldPairs reduces v to its first pair of lanes, like fold, and returns a free register too.
 func (m machine) foldPairs(v Vector, f operation) (x, free Vector) {
 	low := NewVector(32)
 	if m.wide {
@@ -73,11 +73,11 @@ func (m machine) reductions() {
 	m.extreme("smallest", 0x7f800000, Min)
 }
 
-// extreme emits the largest or the smallest of elements, from a start on; NaN if there is one.
+// extreme emits the largest or smallest of the elements and start; NaN if there is one.
 func (m machine) extreme(name string, start uint32, f operation) {
 	m.begin("", name, "x *float32, n uintptr", "float32")
 	x, n := param("x"), param("n")
-	most, bad := m.vectors(4), m.vectors(4) // bad becomes NaN where an element was
+	most, bad := m.vectors(4), m.vectors(4) // lanes of bad become NaN once an element is NaN
 	for i := range most {
 		Load(most[i], pattern(start))
 		Zero(bad[i])
@@ -87,7 +87,7 @@ func (m machine) extreme(name string, start uint32, f operation) {
 			v := m.vector()
 			Load(v, Memory{Base: x, Offset: o})
 			Blend(bad[i], Compare(Unordered, v, v), v)
-			f(most[i], v, most[i]) // NaN is passed over
+			f(most[i], v, most[i]) // skips NaN
 		}
 	})
 	for i := 1; i < 4; i++ {
@@ -100,12 +100,12 @@ func (m machine) extreme(name string, start uint32, f operation) {
 	End()
 }
 
-// expAffine: dst = c·exp(a·x + b), and the sum of it.
+// expAffine: dst = c·exp(a·x + b), and the sum of dst.
 func (m machine) expAffine() {
 	m.begin("", "expAffine", "dst, x *float32, n uintptr, scalars unsafe.Pointer", "float32")
 	dst, x, n, scalars := param("dst"), param("x"), param("n"), param("scalars")
 	a, b, c := m.broadcast(scalars, 0), m.broadcast(scalars, 1), m.broadcast(scalars, 2)
-	unroll := 2 // as many as there are registers for
+	unroll := 2 // as many as fit into registers
 	if m.wide {
 		unroll = 4
 	}

@@ -6,11 +6,11 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// productVectors are how many vectors of a row the functions that add small products of matrices work on at a time.
+// productVectors are the numbers of a row's vectors that the functions for small matrix products handle at a time.
 var productVectors = []int{8, 4, 2, 1}
 
-// addProducts adds to every row of dst, of so many vectors, rows of x times the factors of the row, which follow each
-// other.
+// addProducts adds to every row of dst, which has count vectors, the rows of x times the row's factors, which are
+// contiguous.
 func (m sideBySide) addProducts(count int) {
 	m.start(fmt.Sprintf("addProducts%d", count), "dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr")
 	dst, f, x, rows, depth := param("dst"), param("f"), param("x"), param("rows"), param("depth")

@@ -6,9 +6,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// rowKernels emits loops over the rows of a matrix with numbers that belong to the columns, which stay in registers
-// where there are enough: one function for four vectors of columns and one for a single vector. Rows are stride bytes
-// apart.
+// rowKernels emits loops over the rows of a matrix with numbers for the columns, which stay in registers if there are
+// enough: one function for four vectors of columns and one for a single vector. Rows are stride bytes apart.
 func (m machine) rowKernels() {
 	for _, count := range []int{1, 4} {
 		m.foldRows("multiplyRows", one(), Multiply, count)
@@ -33,14 +32,14 @@ func (m machine) zeros(n int) vectors {
 	return v
 }
 
-// columns loads the numbers of the columns.
+// columns loads the columns' numbers.
 func (m machine) columns(p Scalar, n int) vectors {
 	v := m.vectors(n)
 	v.each(func(i int) { Load(v[i], m.place(p, i)) })
 	return v
 }
 
-// place is the memory of vector i behind p.
+// place is the memory of vector i from p on.
 func (m machine) place(p Scalar, i int) Memory { return Memory{Base: p, Offset: i * m.bytes()} }
 
 func (m machine) store(v vectors, p Scalar) {
@@ -68,11 +67,11 @@ func (m machine) addRows(count int) {
 	End()
 }
 
-// foldRows combines the rows, from a start on: products, or extremes, which are NaN where there is one.
+// foldRows combines the rows and start: products, or maxima or minima, which are NaN if there is one.
 func (m machine) foldRows(name string, start Memory, f operation, count int) {
 	m.begin("", fmt.Sprintf("%s%d", name, count), "dst, x *float32, rows, stride uintptr", "")
 	dst, x, rows, stride := param("dst"), param("x"), param("rows"), param("stride")
-	all, bad := m.vectors(count), m.zeros(count) // bad becomes NaN where an element was
+	all, bad := m.vectors(count), m.zeros(count) // lanes of bad become NaN once an element is NaN
 	all.each(func(i int) { Load(all[i], start) })
 	extremes := name != "multiplyRows"
 	eachRow("row", rows, stride, []Scalar{x}, func() {
@@ -94,22 +93,22 @@ func (m machine) foldRows(name string, start Memory, f operation, count int) {
 	End()
 }
 
-// moments: shift = the mean of the first rows, sample of them; sum = Σ (x − shift) and squares = Σ (x − shift)² over
-// all rows. With a sample of 0 the shifts are those in memory, and the sums go on from there.
+// moments: shift = the mean of the first sample rows; sum = Σ (x − shift) and squares = Σ (x − shift)² over all rows.
+// If sample is 0 the shifts are read from memory, and the sums continue those in memory.
 func (m machine) moments(count int) {
 	m.begin("", fmt.Sprintf("moments%d", count), "shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr", "")
 	m.sumMoments(count, m.loaded, func(sum Vector, p Scalar, i int) { Add(sum, sum, m.place(p, i)) })
 	End()
 }
 
-// loaded is vector i behind p.
+// loaded loads vector i from p on.
 func (m machine) loaded(p Scalar, i int) Vector {
 	v := m.vector()
 	Load(v, m.place(p, i))
 	return v
 }
 
-// sumMoments is what moments does with vectors that load yields, and that add adds.
+// sumMoments implements moments: load returns vectors, and add adds them.
 func (m machine) sumMoments(count int, load func(p Scalar, i int) Vector, add func(sum Vector, p Scalar, i int)) {
 	shift, sum, squares, x := param("shift"), param("sum"), param("squares"), param("x")
 	sample, rows, stride := param("sample"), param("rows"), param("stride")
@@ -143,7 +142,7 @@ func (m machine) sumMoments(count int, load func(p Scalar, i int) Vector, add fu
 	m.store(q, squares)
 }
 
-// rowsAffine: dst = x·scale + shift, with addend added to it, and max(·, 0) of it.
+// rowsAffine: dst = x·scale + shift, optionally plus addend, and optionally max(·, 0) of it.
 func (m machine) rowsAffine(count int, add, relu bool) {
 	name, parameters := "rowsAffine", "dst, x, scale, shift *float32, rows, stride uintptr"
 	if add {
@@ -171,7 +170,7 @@ func (m machine) rowsAffine(count int, add, relu bool) {
 				Add(v, v, m.place(addend, i))
 			}
 			if relu {
-				Max(v, zero, v) // for NaN, the last source: v
+				Max(v, zero, v) // for NaN, Max returns its last source, v
 			}
 			Store(m.place(dst, i), v)
 		})
@@ -179,8 +178,7 @@ func (m machine) rowsAffine(count int, add, relu bool) {
 	End()
 }
 
-// normalised lets only those of the numbers v through whose x·scale + shift is positive: the gradient of a relu behind
-// a normalisation.
+// normalised zeroes the numbers v whose x·scale + shift is not positive: the gradient of a relu after a normalization.
 type normalised struct {
 	m            machine
 	scale, shift Scalar
@@ -198,7 +196,7 @@ func (n *normalised) keep(x, v Vector, i int) {
 	Keep(v, Compare(GreaterThan, t, n.zero), v)
 }
 
-// rowsCombine: dst = x·a + y·b + c; masked: with only the y at which x·scale + shift is positive.
+// rowsCombine: dst = x·a + y·b + c; if masked, y is 0 where x·scale + shift is not positive.
 func (m machine) rowsCombine(count int, masked bool) {
 	name, parameters := "rowsCombine", "dst, x, a, y, b, c *float32, rows, stride uintptr"
 	if masked {
@@ -209,7 +207,7 @@ func (m machine) rowsCombine(count int, masked bool) {
 	End()
 }
 
-// combine is what rowsCombine does with vectors that load yields, and that store stores.
+// combine implements rowsCombine: load returns vectors, and store stores them.
 func (m machine) combine(count int, masked bool, load func(p Scalar, i int) Vector, store func(p Scalar, i int, v Vector)) {
 	dst, x, y, rows, stride := param("dst"), param("x"), param("y"), param("rows"), param("stride")
 	a, b, c := m.columns(param("a"), count), m.columns(param("b"), count), param("c")
@@ -230,7 +228,7 @@ func (m machine) combine(count int, masked bool, load func(p Scalar, i int) Vect
 	})
 }
 
-// productRows: sum += Σ y, product += Σ y·(x − mean); masked: with only the y at which x·scale + shift is positive.
+// productRows: sum += Σ y, product += Σ y·(x − mean); if masked, y is 0 where x·scale + shift is not positive.
 func (m machine) productRows(count int, masked bool) {
 	name, parameters := "productRows", "sum, product, y, x, mean *float32, rows, stride uintptr"
 	if masked {
@@ -241,7 +239,7 @@ func (m machine) productRows(count int, masked bool) {
 	End()
 }
 
-// sumProducts is what productRows does with vectors that load yields.
+// sumProducts implements productRows; load returns vectors.
 func (m machine) sumProducts(count int, masked bool, load func(p Scalar, i int) Vector) {
 	sum, product, y, x, rows, stride := param("sum"), param("product"), param("y"), param("x"), param("rows"), param("stride")
 	mean, s, p := param("mean"), m.columns(sum, count), m.columns(product, count)

@@ -6,8 +6,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// rowsAt emits what is done to rows that lie anywhere with rows that lie anywhere: size is the bytes of a row, a
-// multiple of the vector's, and pairs are the offsets of both rows in bytes.
+// rowsAt emits operations on pairs of rows at arbitrary positions. size is the bytes of a row, a multiple of the vector
+// length, and pairs are the offsets of both rows in bytes.
 func (m machine) rowsAt() {
 	m.begin("", "copyRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr", "")
 	m.eachRowAt(func(to, from Memory) {
@@ -18,7 +18,7 @@ func (m machine) rowsAt() {
 
 	m.begin("", "descendRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer", "")
 	rate := m.broadcast(param("scalars"), 0)
-	m.eachRowAt(func(to, from Memory) { // the product is rounded, as in a loop without vectors
+	m.eachRowAt(func(to, from Memory) { // the product is rounded, as in the loop without vectors
 		a, step := m.vector(), m.vector()
 		Multiply(step, rate, from)
 		Load(a, to)
@@ -38,8 +38,8 @@ func (m machine) addRowsAt() {
 	})
 }
 
-// copyRows emits the loop that copies rows which lie to bytes apart from rows that lie from bytes apart. A row has at
-// least a group; the last group of a row may repeat a part of the one before it.
+// copyRows emits the loop that copies rows that are from bytes apart to rows that are to bytes apart. A row has at
+// least a group; its last group may overlap the one before it.
 func (m machine) copyRows() {
 	m.begin("", "copyRows", "dst, src unsafe.Pointer, rows, n, to, from uintptr", "")
 	dst, src, rows, n := param("dst"), param("src"), param("rows"), param("n")
@@ -76,8 +76,8 @@ func (m machine) copyRows() {
 	End()
 }
 
-// fetchRowsAt asks for rows that lie anywhere, for the second-level cache: places are their offsets in bytes, 16 bytes
-// apart, and size the bytes of a row.
+// fetchRowsAt prefetches rows at arbitrary positions into the second-level cache. places are their offsets in bytes,
+// stored 16 bytes apart, and size is the bytes of a row.
 func (m machine) fetchRowsAt() {
 	m.begin("", "fetchRowsAt", "x *float32, places *int, count, size uintptr", "")
 	x, places, count, size := param("x"), param("places"), param("count"), param("size")
@@ -95,7 +95,7 @@ func (m machine) fetchRowsAt() {
 	End()
 }
 
-// eachRowAt is the loop over all pairs, which ends the function.
+// eachRowAt emits the loop over all pairs, and the function's end.
 func (m machine) eachRowAt(f func(to, from Memory)) {
 	dst, x, pairs, count, size := param("dst"), param("x"), param("pairs"), param("count"), param("size")
 	p, q, k := NewScalar(), NewScalar(), NewScalar()

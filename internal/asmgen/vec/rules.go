@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// rules emits the steps of rules.go in the package. Unlike those of optimizers, they round every product before it is
-// added, as a loop without vectors does.
+// rules emits the update rules in the package's rules.go. Unlike those of optimizer.go, they round every product before
+// it is added, like the loop without vectors.
 func (m machine) rules() {
 	m.ruleAdagrad()
 	m.ruleAdam()
@@ -18,7 +18,7 @@ func (m machine) rules() {
 	m.ruleFTRL()
 }
 
-// where is the vector of each pointer that a loop has come to.
+// where returns the memory at an offset from a pointer.
 func where(o int) func(p Scalar) Memory {
 	return func(p Scalar) Memory { return Memory{Base: p, Offset: o} }
 }
@@ -178,7 +178,7 @@ func (m machine) ruleFTRL() {
 		Load(z, at(linear))
 		Add(z, z, gi)
 		Store(at(linear), z)
-		Max(t, lower, z) // of two zeros, or where one is not a number, the second
+		Max(t, lower, z) // if both are zeros, or one is NaN, Max returns the second
 		Min(t, l1, t)
 		Subtract(t, t, z)
 		Divide(next, next, rate)

@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// bothSizes records functions for floats of 32 and of 64 bits. Those of 64 bits round every product before it is added,
-// as the loops without vectors do, so that they give the same bits.
+// bothSizes records functions for float32 and float64. Those of float64 round every product before it is added, like
+// the loops without vectors, so that they give the same bits.
 func (m machine) bothSizes() {
 	m.sized = true
 	for _, m.double = range []bool{false, true} {
@@ -19,7 +19,7 @@ func (m machine) bothSizes() {
 	}
 }
 
-// channelDoubles records what batch normalization of floats of 64 bits needs; see bothSizes.
+// channelDoubles records what batch normalization of float64 needs; see bothSizes.
 func (m machine) channelDoubles() {
 	m.double = true
 	for _, count := range []int{1, 4} {
@@ -48,7 +48,7 @@ func (m machine) multiplyAdd(v, a Vector, b Operand) {
 	multiplyThenAdd(v, a, b)
 }
 
-// constant is the place of a number that both sizes have, repeated over a vector.
+// constant is the memory of a constant that both sizes have, repeated over a vector.
 func (m machine) constant(v float64) Memory {
 	if m.double {
 		return double(v)
@@ -56,8 +56,8 @@ func (m machine) constant(v float64) Memory {
 	return number(v)
 }
 
-// multiplyThenAdd is v = v·a + b with a rounded product, so that nothing is left where b is −v·a: normalizations of
-// numbers that are equal to their mean, those of a batch of one example, and their gradients are exactly 0.
+// multiplyThenAdd is v = v·a + b with a rounded product, so that the result is exactly 0 where b is −v·a. Hence
+// normalizing numbers that equal their mean, as in a batch of one example, gives exactly 0, and so does the gradient.
 func multiplyThenAdd(v, a Vector, b Operand) {
 	Multiply(v, v, a)
 	Add(v, v, b)

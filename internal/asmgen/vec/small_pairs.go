@@ -6,7 +6,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// smallType is a type of integers that become ones of 32 bits where they are loaded.
+// smallType is a type of integers that are widened to 32 bits when loaded.
 type smallType struct {
 	name   string
 	size   int
@@ -16,7 +16,7 @@ type smallType struct {
 
 var smallTypes = []smallType{{"Int8", 1, true, WidenSignedBytes}, {"Uint8", 1, false, WidenBytes}, {"Int16", 2, true, WidenSignedWords}, {"Uint16", 2, false, WidenWords}}
 
-// smallPairs emits operations on integers of one and two bytes that are computed in 32 bits; n counts elements.
+// smallPairs emits operations on 8-bit and 16-bit integers that are computed in 32 bits; n counts elements.
 func (m machine) smallPairs() {
 	for _, t := range smallTypes {
 		right := ShiftRightBy
@@ -57,7 +57,7 @@ func (m machine) smallPairs() {
 	}
 }
 
-// smallLoop emits a loop over n elements, a multiple of a vector's of 32 bits that is not 0, and the end.
+// smallLoop emits a loop over n > 0 elements, a multiple of a vector's 32-bit lanes, and the function's end.
 func (m machine) smallLoop(t smallType, n Scalar, pointers []Scalar, body func()) {
 	Label("next")
 	body()
@@ -69,7 +69,7 @@ func (m machine) smallLoop(t smallType, n Scalar, pointers []Scalar, body func()
 	End()
 }
 
-// storeSmall stores the lowest bits of integers of 32.
+// storeSmall stores the lowest bits of 32-bit integers.
 func (m machine) storeSmall(t smallType, to Memory, v vector) {
 	switch {
 	case t.size == 4:
@@ -85,7 +85,7 @@ func (m machine) storeSmall(t smallType, to Memory, v vector) {
 	}
 }
 
-// quotient divides integers of no more than 17 bits, as floats: no quotient is rounded up to a whole number.
+// quotient divides integers of at most 17 bits as floats: no quotient is rounded up to an integer.
 func (m machine) quotient(a, b vector) vector {
 	q := m.div(m.float(a), m.float(b))
 	TruncateToInt(q, q)
@@ -101,7 +101,8 @@ func (m machine) unlessZero(b, v vector) vector {
 	return d
 }
 
-// integerPower is x to the power y by squaring, of so many bits of y. A negative power of anything but 1 and −1 is 0.
+// integerPower is x to the power y by squaring, for the given number of bits of y. A negative power of anything but 1
+// and −1 is 0.
 func (m machine) integerPower(signed bool, x, y vector, bits Scalar) vector {
 	power, left, result, count := m.copy(x), m.copy(y), m.every(1), NewScalar()
 	Assign(count, bits)

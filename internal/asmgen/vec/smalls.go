@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// smalls emits arithmetic on integers of one and two bytes, and on those of four without a sign; n counts bytes, a
-// multiple of a vector's.
+// smalls emits arithmetic on 8-bit and 16-bit integers, and on unsigned 32-bit ones; n counts bytes, a multiple of the
+// vector length.
 func (m machine) smalls() {
 	plain := func(p Packed) func(a Vector, b Memory) Vector {
 		return func(a Vector, b Memory) Vector {
@@ -75,7 +75,7 @@ func (m machine) smalls() {
 	m.widened("uint16ToFloat", WidenWords, true, 2)
 }
 
-// every is a vector of a pattern.
+// every is a vector with a pattern in all lanes.
 func (m machine) every(bits uint32) Vector {
 	v := m.vector()
 	LoadInt(v, pattern(bits))
@@ -93,8 +93,7 @@ func (m machine) packedUnary(name string, f func(x Vector) Vector) {
 	End()
 }
 
-// widened emits the conversion of n small integers, of which as many fit into a number of 32 bits, to integers or
-// floats of that size.
+// widened emits the conversion of n small integers, fit of which fill 32 bits, to 32-bit integers or floats.
 func (m machine) widened(name string, widen func(dst Vector, from Memory), float bool, fit int) {
 	m.begin("widening", name, "dst, x unsafe.Pointer, n uintptr", "")
 	dst, x, n := param("dst"), param("x"), param("n")
@@ -119,8 +118,8 @@ func (m machine) negated(subtract Packed, x Vector) Vector {
 	return y
 }
 
-// multiplyBytes makes products of the bytes at even and of those at odd places, which are the upper halves of numbers
-// of 16 bits.
+// multiplyBytes multiplies the bytes at even and at odd positions separately; the latter are the upper halves of 16-bit
+// numbers.
 func (m machine) multiplyBytes(a Vector, at Memory) Vector {
 	b, even, odd := m.vector(), m.vector(), m.vector()
 	LoadInt(b, at)
@@ -135,7 +134,7 @@ func (m machine) multiplyBytes(a Vector, at Memory) Vector {
 	return odd
 }
 
-// bytesLoop goes through n bytes, four vectors at a time and then one.
+// bytesLoop emits a loop over n bytes, four vectors at a time and then one.
 func (m machine) bytesLoop(n Scalar, pointers []Scalar, body func(offset int)) {
 	for _, unroll := range []int{4, 1} {
 		top, bottom := "four", "fourEnd"

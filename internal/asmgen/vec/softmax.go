@@ -6,14 +6,14 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// group is the number of elements of which rows of scores are made: what of the last group a row does not see, a mask
-// says.
+// group is the number of elements that rows of scores are made of: a mask says which lanes of a row's last group are
+// hidden.
 const group = 16
 
 func (m machine) groupVectors() int { return group * 4 / m.bytes() }
 
-// groups emits a loop over n elements, whole groups, several at a time and then one by one; the pointers advance, and n
-// becomes 0.
+// groups emits a loop over n elements in whole groups, several at a time and then one by one; the pointers advance, and
+// n becomes 0.
 func (m machine) groups(name string, several int, n Scalar, pointers []Scalar, body func(vectors int)) {
 	sizes := []int{several, 1}
 	if several == 1 {
@@ -47,7 +47,7 @@ func namedRows(name string, rows, stride Scalar, pointers []Scalar, body func())
 	Countdown(rows, 1, name)
 }
 
-// hidden returns the lanes that a mask in memory has all ones in.
+// hidden returns the lanes in which a mask in memory has all bits set.
 func (m machine) hidden(at Memory) Mask { return Signs(m.load(at)) }
 
 // spread folds the vectors into one number, stores it, and returns it in all lanes.
@@ -68,7 +68,7 @@ func (m machine) gather(v vectors, f operation, to Scalar) {
 	StoreFirst(Memory{Base: to}, m.fold(v[0], f))
 }
 
-// clearGroups stores zeros in what follows the groups that a row sees something of.
+// clearGroups stores zeros in the groups of a row that are entirely hidden.
 func (m machine) clearGroups(pad Scalar, pointers []Scalar) {
 	k, zero := NewScalar(), m.zeros(1)[0]
 	Assign(k, pad)
@@ -81,7 +81,7 @@ func (m machine) clearGroups(pad Scalar, pointers []Scalar) {
 	})
 }
 
-// largestScores stores the largest scale·x of each row, and hides the lanes of its last group that the mask has.
+// largestScores stores the largest scale·x of each row, and replaces the lanes of its last group that the mask hides.
 func (m machine) largestScores(several int, x, largest, hide, rows, n, stride, maskStep Scalar, scale Vector) {
 	p, k := NewScalar(), NewScalar()
 	namedRows("top", rows, stride, []Scalar{x}, func() {
@@ -100,7 +100,7 @@ func (m machine) largestScores(several int, x, largest, hide, rows, n, stride, m
 		Assign(p, x)
 		Address(k, Memory{Base: n, Offset: -group})
 		m.groups("largest", several, k, []Scalar{p}, func(n int) {
-			for i := range n { // NaN is passed over: the sum will have it
+			for i := range n { // skips NaN, which the sum will contain
 				v := m.vector()
 				Load(v, m.place(p, i))
 				Max(top[i], v, top[i])
@@ -114,9 +114,9 @@ func (m machine) largestScores(several int, x, largest, hide, rows, n, stride, m
 	})
 }
 
-// softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with the largest scale·x and the sum in
-// arrays. Each step is made for all rows, few enough to stay in the first-level cache: within a row it would wait
-// for the one before it, which folds a vector into a number.
+// softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with arrays of the largest scale·x and of
+// the sums. Each step is done for all rows, which are few enough to stay in the first-level cache: within a row it
+// would wait for the step before, which folds a vector into a number.
 func (m machine) softmaxRows() {
 	m.begin("", "softmaxRows", "x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, largest, sums, hide := param("x"), param("largest"), param("sums"), param("mask")
@@ -155,7 +155,7 @@ func (m machine) softmaxRows() {
 	Reload(rows, "rows")
 	namedRows("part", rows, stride, []Scalar{x}, func() {
 		sum := m.broadcast(sums, 0)
-		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
+		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, Max returns its last source
 		factor := m.load(one())
 		Divide(factor, factor, sum)
 		Assign(p, x)
@@ -173,8 +173,8 @@ func (m machine) softmaxRows() {
 	End()
 }
 
-// softmaxRowsGrad: for each row p = e^(scale·p + shift) and d = scale·p·(d − Σ p·d / Σ p), in place, first the one and
-// then the other for all rows. The shifts are lost.
+// softmaxRowsGrad: for each row p = e^(scale·p + shift) and d = scale·p·(d − Σ p·d / Σ p), in place, first p and then d
+// for all rows. The shifts are overwritten.
 func (m machine) softmaxRowsGrad() {
 	m.begin("", "softmaxRowsGrad", "p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, d, shifts, hide := param("p"), param("d"), param("shifts"), param("mask")
@@ -206,7 +206,7 @@ func (m machine) softmaxRowsGrad() {
 		Assign(k, n)
 		m.groups("exp", several, k, []Scalar{p, q}, func(n int) {
 			v := m.columns(p, n)
-			v.each(func(i int) { // the difference is small, and exact: a rounded scale·log2e would show in large scores
+			v.each(func(i int) { // the difference is small and exact, while a rounded scale·log2e would matter for large scores
 				MultiplyAdd(v[i], scale, shift)
 				Multiply(v[i], v[i], binary)
 			})
@@ -218,7 +218,7 @@ func (m machine) softmaxRowsGrad() {
 			m.store(v, p)
 		})
 		mean, sum := m.spread(s, Add, shifts), m.spread(sums, Add, shifts)
-		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
+		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, Max returns its last source
 		Multiply(mean, mean, scale)
 		Divide(mean, mean, sum)
 		StoreFirst(Memory{Base: shifts}, mean)

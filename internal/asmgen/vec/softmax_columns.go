@@ -4,9 +4,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Scores in columns: rows of 32 numbers, one of each query, of which the first n are looked at, whole groups. What a
-// column has of its own, its numbers in the state, lies columnBytes apart: the sum, the shift, and what the sum before
-// was multiplied by.
+// Scores in columns: rows of 32 numbers, one for each query, of which the first n are processed, in whole groups. A
+// column's numbers in the state are columnBytes apart: the sum, the shift, and the factor by which the previous sum was
+// multiplied.
 const (
 	columns     = 32
 	columnBytes = 4 * columns
@@ -22,7 +22,7 @@ func (m machine) eachColumn(n Scalar, pointers []Scalar, body func()) {
 	Countdown(n, m.bytes()/4, "column")
 }
 
-// down emits a loop over the rows of a vector of columns, from p on: several at a time, and then one by one.
+// down emits a loop over the rows of a vector of columns, from p on: several at a time, then one by one.
 func (m machine) down(name string, several int, p, rows Scalar, body func(at []Memory)) {
 	k := NewScalar()
 	Assign(k, rows)
@@ -48,8 +48,8 @@ func (m machine) down(name string, several int, p, rows Scalar, body func(at []M
 	}
 }
 
-// softmaxColumns: for each column x = 2^(scale·x − shift), in place, where shift is the largest scale·x, of rows before
-// too, and the sum of the same. The state has the sums and shifts of rows before, and gets those with these rows.
+// softmaxColumns: for each column x = 2^(scale·x − shift), in place, where shift is the largest scale·x including
+// previous rows, and the sum of the same. The state holds the sums and shifts of the previous rows, and is updated.
 func (m machine) softmaxColumns() {
 	m.begin("", "softmaxColumns", "x, state, scale *float32, rows, n uintptr", "")
 	x, state, rows, n := param("x"), param("state"), param("rows"), param("n")
@@ -65,7 +65,7 @@ func (m machine) softmaxColumns() {
 		top.each(func(i int) { Load(top[i], Constant("minusInfinity", 0xff800000)) })
 		Assign(p, x)
 		m.down("largest", 4, p, rows, func(at []Memory) {
-			for i, a := range at { // NaN is passed over: the sum will have it
+			for i, a := range at { // skips NaN, which the sum will contain
 				v := m.load(a)
 				Max(top[i], v, top[i])
 			}
@@ -107,7 +107,7 @@ func (m machine) softmaxColumns() {
 	End()
 }
 
-// powers returns a function that computes 2ˣ, 0 below 2⁻¹²⁶.
+// powers returns a function that computes 2ˣ, with 0 for results below 2⁻¹²⁶.
 func (m machine) powers() func(x vectors) vectors {
 	if m.wide { // a polynomial for 0 ≤ r < 1
 		p := m.kept("columnP", 0.0018775766948238015, 0.00898933969438076, 0.05582631751894951, 0.24015361070632935, 0.6931530833244324, 0.9999999403953552)
@@ -147,7 +147,7 @@ func (m machine) kept(name string, values ...float64) []Vector {
 	return list
 }
 
-// scaleColumns multiplies the columns by numbers, or divides them.
+// scaleColumns multiplies the columns by numbers, or divides by them.
 func (m machine) scaleColumns(divide bool) {
 	name := "scaleColumns"
 	if divide {
@@ -159,7 +159,7 @@ func (m machine) scaleColumns(divide bool) {
 	m.eachColumn(n, []Scalar{x, by}, func() {
 		factor := m.load(Memory{Base: by})
 		if divide {
-			Max(factor, m.load(Constant("smallestNormal", 1<<23)), factor) // for NaN, the last source
+			Max(factor, m.load(Constant("smallestNormal", 1<<23)), factor) // for NaN, Max returns its last source
 			unit := m.load(one())
 			Divide(factor, unit, factor)
 		}
@@ -175,8 +175,7 @@ func (m machine) scaleColumns(divide bool) {
 	End()
 }
 
-// hideColumns stores minus infinity where the bit of a row's word for the column is 0; bits are the bits of the
-// columns.
+// hideColumns stores minus infinity where the row's word has a 0 bit for the column; bits has each column's bit.
 func (m machine) hideColumns() {
 	m.begin("", "hideColumns", "x *float32, words, bits *uint32, rows uintptr", "")
 	x, words, bits, rows := param("x"), param("words"), param("bits"), param("rows")

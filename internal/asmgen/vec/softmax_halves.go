@@ -4,9 +4,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Softmax of scores in rows whose results are rounded to bfloat16. For AVX-512 with AVX512-BF16.
+// Softmax of scores in rows, with results rounded to bfloat16. For AVX-512 with AVX512-BF16.
 
-// halfPowersOf returns a function that computes 2ˣ to 2⁻¹⁸ of it, 0 below 2⁻¹²⁶, with constants in registers.
+// halfPowersOf returns a function that computes 2ˣ with relative error 2⁻¹⁸ (0 for results below 2⁻¹²⁶), with constants
+// in registers.
 func (m machine) halfPowersOf() func(x vectors) vectors {
 	p := m.kept("coarsePower", 0.00957011578, 0.0559178598, 0.240247444, 0.693121814, 0.999999262)
 	return func(x vectors) vectors { // for −½ ≤ r ≤ ½
@@ -22,8 +23,8 @@ func (m machine) halfPowersOf() func(x vectors) vectors {
 	}
 }
 
-// softmaxHalves: for each row dst = 2^(scale·x − largest), rounded, to bytes apart and with zeros behind what the row
-// sees, with the largest scale·x and the sum in arrays, each made for all rows as in softmaxRows.
+// softmaxHalves: for each row dst = 2^(scale·x − largest), rounded, in rows that are to bytes apart, with zeros in the
+// hidden groups, and arrays of the largest scale·x and of the sums. Each step is done for all rows, as in softmaxRows.
 func (m machine) softmaxHalves() {
 	if !m.wide {
 		return
@@ -65,7 +66,7 @@ func (m machine) softmaxHalves() {
 	End()
 }
 
-// clearHalves stores zeros of bfloat16 in what follows the groups that a row sees something of.
+// clearHalves stores bfloat16 zeros in the groups of a row that are entirely hidden.
 func (m machine) clearHalves(name string, k, pad, d Scalar) {
 	zero := m.zeros(1)[0]
 	Assign(k, pad)
@@ -75,8 +76,8 @@ func (m machine) clearHalves(name string, k, pad, d Scalar) {
 	})
 }
 
-// scaleHalves: rows of x, from bytes apart, times the number of the row, rounded to rows of dst, to bytes apart. The
-// columns fill vectors.
+// scaleHalves multiplies rows of x, from bytes apart, by the row's number, and rounds them to rows of dst, to bytes
+// apart. Rows fill whole vectors.
 func (m machine) scaleHalves() {
 	if !m.wide {
 		return

@@ -4,13 +4,13 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// lines of numbers without gaps, of n numbers in whole vectors and rest bytes more: the last vector of such a line
-// overlaps the one before it, and is computed before any of the line is stored, since the result may replace the
-// operand. The mask says which of its lanes no other vector has.
+// softmaxLine describes contiguous lines, of n numbers in whole vectors and rest bytes more. If there are rest bytes,
+// the last vector of a line overlaps the one before it, and is computed before anything of the line is stored, since
+// the result may replace the operand. The mask selects its lanes that are not in another vector.
 type softmaxLine struct {
 	m                                 machine
 	mask, line, rows, n, rest, stride Scalar
-	end                               Scalar // bytes from the beginning of a line to its last vector
+	end                               Scalar // bytes from a line's beginning to its last vector
 }
 
 func (m machine) softmaxLine() *softmaxLine {
@@ -21,7 +21,7 @@ func (m machine) softmaxLine() *softmaxLine {
 
 func (l *softmaxLine) last(p Scalar) Memory { return Memory{Base: p}.Indexed(l.end, 1) }
 
-// tail emits what is only for lines that end with a part of a vector.
+// tail emits what is needed only for lines that end with a partial vector.
 func (l *softmaxLine) tail(label string, body func()) {
 	JumpZero(l.rest, label)
 	body()

@@ -6,14 +6,13 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The strides that [machine.strided] handles, and how many operands [machine.turns] takes in turn, and [machine.apart]
-// apart.
+// The strides that [machine.strided] supports, and the numbers of operands of [machine.turns] and [machine.apart].
 const (
 	leastStride, mostStride = 2, 8
 	mostTurns               = 4
 )
 
-// stridedKernels emits loops over elements that lie a few elements apart, of 32 bits, or of 64 bits as pairs of those.
+// stridedKernels emits loops over elements at small distances, of 32 bits, or of 64 bits as pairs of 32.
 func (m machine) stridedKernels() {
 	for stride := leastStride; stride <= mostStride; stride++ {
 		m.strided(stride)
@@ -32,8 +31,8 @@ func (m machine) stridedKernels() {
 	}
 }
 
-// reversed emits the loop that stores count vectors in the opposite order; src is the last one. The table says how
-// words lie in a vector, and then how bytes lie in each of its parts of 16.
+// reversed emits the loop that stores count vectors in reverse order; src is the last one. The table has the order of
+// words within a vector, followed by that of bytes within each 16 bytes.
 func (m machine) reversed() {
 	m.begin("", "reversed", "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
@@ -51,8 +50,8 @@ func (m machine) reversed() {
 	End()
 }
 
-// strided emits the loop that makes a vector of what lies stride elements apart in as many vectors: of each vector, the
-// elements that the table says, where the mask of the vector is set.
+// strided emits the loop that gathers elements stride apart, from stride vectors into one: from each vector, the
+// elements that the table selects, where the vector's mask is set.
 func (m machine) strided(stride int) {
 	m.begin("", fmt.Sprintf("strided%d", stride), "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
@@ -65,7 +64,7 @@ func (m machine) strided(stride int) {
 	End()
 }
 
-// apart emits the loop that makes as many vectors of operands many: vector j has element j of each group of so many.
+// apart emits the loop that deinterleaves: vector j receives element j of each group of operands elements.
 func (m machine) apart(operands int) {
 	m.begin("", fmt.Sprintf("apart%d", operands), "destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	destinations, src, offset, count, table := param("destinations"), param("src"), param("at"), param("count"), param("table")
@@ -77,7 +76,7 @@ func (m machine) apart(operands int) {
 	}
 	Label("next")
 	source := func(i int) Operand { return Memory{Base: src, Offset: i * m.bytes()} }
-	if m.wide && operands%2 == 1 { // there is room to read each once
+	if m.wide && operands%2 == 1 { // enough registers to read each source once
 		groups := m.vectors(operands)
 		groups.each(func(i int) { Load(groups[i], source(i)) })
 		source = func(i int) Operand { return groups[i] }
@@ -91,7 +90,7 @@ func (m machine) apart(operands int) {
 	End()
 }
 
-// turns emits the loop that stores the elements of several operands in turn.
+// turns emits the loop that interleaves the elements of several operands.
 func (m machine) turns(operands int) {
 	m.begin("", fmt.Sprintf("turns%d", operands), "dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	dst, sources, offset, count, table := param("dst"), param("sources"), param("at"), param("count"), param("table")
@@ -111,12 +110,12 @@ func (m machine) turns(operands int) {
 	End()
 }
 
-// gathering returns what makes vector j of results many of so many sources. An odd number of elements lies side by side
-// in vectors of an even one, so those of a result have different places in their sources: these are blended first, and
-// one lookup orders them. The table has an index vector for each result, and masks of the elements that the sources but
-// the first one have. For an even number it has the same, but each source is looked up, and then these are blended; or,
-// for AVX-512, an index vector for each source but the first one, which is looked up together with those before. Where
-// there is no room for all in registers, they are read again and again.
+// gathering returns a function that makes vector j of the results from several sources. If the number of sources is
+// odd, the elements of a result have distinct positions in their sources: these are blended first, and then ordered by
+// one lookup. The table has an index vector for each result, and masks of the elements that come from each source but
+// the first. If it is even, the table has the same, but each source is looked up before blending; or, for AVX-512, it
+// has an index vector for each source but the first, which is looked up together with the previous ones. What does not
+// fit into registers is read each time.
 func (m machine) gathering(table Scalar, sources, results int, room bool) func(j int, source func(i int) Operand) Vector {
 	v, w := m.vector(), m.vector()
 	part := m.gatheringTable(table, sources, results, room)
@@ -146,7 +145,7 @@ func (m machine) gathering(table Scalar, sources, results int, room bool) func(j
 	}
 }
 
-// gatheringTable returns what finds entry i of result j of the table.
+// gatheringTable returns a function that returns the table's entry i of result j.
 func (m machine) gatheringTable(table Scalar, sources, results int, room bool) func(j, i int) Vector {
 	entry := func(j, i int) Memory { return Memory{Base: table, Offset: (j*sources + i) * m.bytes()} }
 	at := make([]vectors, results)
@@ -175,15 +174,15 @@ func (m machine) gatheringTable(table Scalar, sources, results int, room bool) f
 	}
 }
 
-// gatheringMasks returns what finds the mask of source i of result j of the table. Registers of masks have room for all
-// that an odd number of sources needs.
+// gatheringMasks returns a function that returns the mask of source i of result j. Mask registers suffice for an odd
+// number of sources.
 func (m machine) gatheringMasks(part func(j, i int) Vector, sources, results int) func(j, i int) Mask {
 	if !m.wide || sources%2 == 0 {
 		return func(j, i int) Mask { return Signs(part(j, i)) }
 	}
 	kept := make([][]Mask, results)
 	for j := range kept {
-		kept[j] = append(kept[j], Mask{}) // of the first source there is none
+		kept[j] = append(kept[j], Mask{}) // the first source has none
 		for i := 1; i < sources; i++ {
 			kept[j] = append(kept[j], Signs(part(j, i)))
 		}
@@ -191,9 +190,9 @@ func (m machine) gatheringMasks(part func(j, i int) Vector, sources, results int
 	return func(j, i int) Mask { return kept[j][i] }
 }
 
-// turning is [machine.gathering] of operands whose elements take turns, in order of the results. An odd number of them
-// is the opposite of what goes apart: first each is ordered, by the index vector of the result with its number, so that
-// all its elements have their places in the results, which are blended then.
+// turning is the inverse of [machine.gathering]: it interleaves the elements of the operands, in the order of results.
+// An odd number of operands reverses the steps of deinterleaving: each operand is first ordered by the index vector of
+// the result with its number, so that its elements are at their positions in the results, which are then blended.
 func (m machine) turning(table Scalar, operands int, room bool) func(j int, source func(i int) Operand) Vector {
 	if operands%2 == 0 {
 		return m.gathering(table, operands, operands, room)
@@ -213,10 +212,10 @@ func (m machine) turning(table Scalar, operands int, room bool) func(j int, sour
 	}
 }
 
-// repeated emits the loop that makes vectors of what lies within a vector's length: for each of count periods, which
-// begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of words, one
-// of bytes within each part of 16, and the distance of its source in bytes. Periods of one vector, whose distance is 0,
-// keep their entry in registers.
+// repeated emits the loop that makes vectors whose elements lie within one vector's length of the source: for each of
+// count periods, step bytes apart, one vector for each entry of the table. An entry is an index vector of words, one of
+// bytes within each 16 bytes, and the distance of its source in bytes. If periods have one vector, at distance 0, its
+// entry stays in registers.
 func (m machine) repeated() {
 	m.begin("", "repeated", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
 	dst, src, count := param("dst"), param("src"), param("count")
@@ -254,10 +253,10 @@ func (m machine) repeated() {
 	End()
 }
 
-// rearranged emits the loop that makes vectors of what lies within two vectors' lengths: for each of count periods,
-// which begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of
-// words, one of bytes within each part of 16, the distances of both sources in bytes, and how many bytes of the vector
-// count: the next one is stored behind those.
+// rearranged emits the loop that makes vectors whose elements lie within two vectors' lengths of the source: for each
+// of count periods, step bytes apart, one vector for each entry of the table. An entry is an index vector of words, one
+// of bytes within each 16 bytes, the distances of both sources in bytes, and how many bytes of the vector are valid:
+// the next vector is stored after those.
 func (m machine) rearranged() {
 	m.begin("", "rearranged", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
 	dst, src, count := param("dst"), param("src"), param("count")
@@ -291,7 +290,7 @@ func (m machine) rearranged() {
 	End()
 }
 
-// rearrangedBytes is rearranged with one index vector, of bytes: any of those of both sources.
+// rearrangedBytes is rearranged with a single index vector, of bytes, which selects any bytes of both sources.
 func (m machine) rearrangedBytes() {
 	m.beginWide("rearrangedBytes", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr")
 	dst, src, count := param("dst"), param("src"), param("count")

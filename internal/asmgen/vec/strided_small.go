@@ -6,10 +6,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Elements of one and two bytes go apart, and in turn, as words of several: each lane holds a group of words, whose
-// elements are put into their places by shifts.
+// 8-bit and 16-bit elements are deinterleaved and interleaved as words of several elements: each lane holds a group of
+// words, whose elements are moved to their positions by shifts.
 
-// smallKernels emits the loops over elements of so many bits.
+// smallKernels emits the loops over elements of the given number of bits.
 func (m machine) smallKernels(bits int) {
 	for count := 2; count <= mostTurns; count++ {
 		m.apartSmall(count, bits)
@@ -32,11 +32,10 @@ func (m machine) wordParts(bits int) wordParts {
 	return p
 }
 
-// count is how many elements a word has.
+// count is the number of elements of a word.
 func (p wordParts) count() int { return len(p.masks) }
 
-// collect sets to to a word whose element i is an element of one of the words, counted through all of them, as from
-// says.
+// collect makes the word to, whose element i is element from(i) of the words, counted through all of them.
 func (m machine) collect(p wordParts, to Vector, words vectors, from func(i int) int) {
 	last := p.count() - 1
 	part := m.vector()
@@ -63,7 +62,7 @@ func (m machine) collect(p wordParts, to Vector, words vectors, from func(i int)
 	}
 }
 
-// apartSmall is [machine.apart] of elements of so many bits.
+// apartSmall is [machine.apart] for elements of the given number of bits.
 func (m machine) apartSmall(operands, bits int) {
 	m.begin("", fmt.Sprintf("apart%dof%d", operands, bits), "destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	destinations, src, offset, count, table := param("destinations"), param("src"), param("at"), param("count"), param("table")
@@ -89,7 +88,7 @@ func (m machine) apartSmall(operands, bits int) {
 	End()
 }
 
-// stridedSmall is [machine.strided] of elements of so many bits.
+// stridedSmall is [machine.strided] for elements of the given number of bits.
 func (m machine) stridedSmall(stride, bits int) {
 	m.begin("", fmt.Sprintf("strided%dof%d", stride, bits), "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
@@ -108,7 +107,7 @@ func (m machine) stridedSmall(stride, bits int) {
 	End()
 }
 
-// turnsSmall is [machine.turns] of elements of so many bits.
+// turnsSmall is [machine.turns] for elements of the given number of bits.
 func (m machine) turnsSmall(operands, bits int) {
 	m.begin("", fmt.Sprintf("turns%dof%d", operands, bits), "dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	dst, sources, offset, count, table := param("dst"), param("sources"), param("at"), param("count"), param("table")

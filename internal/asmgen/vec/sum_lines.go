@@ -4,10 +4,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// sumLines emits the sums of lines without gaps, and those of their products with other lines: with the bits of sum and
-// dot of their whole vectors, and of what follows these with zeros behind it. Lines have n numbers in whole vectors
-// and, if rest is not 0, some more, of which the mask has all ones: a vector is read there, so that what is behind the
-// last line must be memory.
+// sumLines emits the sums of contiguous lines, and of their products with other lines. The results have the bits of sum
+// and dot over a line's whole vectors and its remainder padded with zeros. Lines have n numbers in whole vectors and,
+// if rest is not 0, some more, whose lanes the mask selects: a whole vector is read there, so the memory after the last
+// line must be readable.
 func (m machine) sumLines() {
 	m.lineSums("sumLines", "dst, x, mask *float32, rows, n, rest, stride uintptr", false)
 	m.lineSums("dotLines", "dst, x, y, mask *float32, rows, n, rest, stride uintptr", true)

@@ -6,7 +6,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The reductions and coefficients are those of math32.go in the package, which explains them.
+// The package's math32.go explains the reductions and coefficients.
 
 // horner evaluates a polynomial, highest coefficient first.
 func (m machine) horner(name string, x vectors, coefficients ...float64) vectors {
@@ -24,7 +24,7 @@ func (m machine) horner(name string, x vectors, coefficients ...float64) vectors
 	return p
 }
 
-// clamp keeps x within two bounds; NaN stays, since the instructions return their last source for it.
+// clamp limits x to a range; NaN stays, since the instructions return their last source for it.
 func (m machine) clamp(x vectors, low, high Memory) {
 	bound := m.vector()
 	Load(bound, low)
@@ -63,7 +63,8 @@ func (m machine) expWithin(x vectors) vectors {
 	return m.timesPower(p, n, whole)
 }
 
-// exp2 is 2ⁿ·2ᶠ with the fraction f = x − n, which is exact. Its polynomial interpolates at Chebyshev's nodes, to 2⁻²⁶.
+// exp2 is 2ⁿ·2ᶠ with the fraction f = x − n, which is exact. Its polynomial interpolates at Chebyshev nodes, with error
+// 2⁻²⁶.
 func (m machine) exp2(x vectors) vectors {
 	m.clamp(x, Constant("exp2Min", float(-151)), Constant("exp2Max", float(128)))
 	n, whole := m.vectors(len(x)), m.vectors(len(x))
@@ -78,8 +79,8 @@ func (m machine) exp2(x vectors) vectors {
 	return m.timesPower(p, n, whole)
 }
 
-// timesPower is p·2ⁿ, which replaces p, of whole numbers n as floats and, for vectors that are not wide, as integers
-// too.
+// timesPower replaces p by p·2ⁿ. The integers n are given as floats and, for vectors that are not wide, also as
+// integers.
 func (m machine) timesPower(p, n, whole vectors) vectors {
 	if m.wide {
 		p.each(func(i int) { Scale(p[i], p[i], n[i]) })
@@ -116,12 +117,12 @@ func (m machine) log(x vectors) vectors {
 		MultiplyAdd(p[i], square, low)
 		Add(p[i], p[i], v[i])
 		AddProduct(p[i], e[i], Constant("ln2High", float(ln2High)))
-		// What is not a positive finite number.
+		// Arguments that are not positive finite numbers.
 		if m.wide {
 			FixUp(p[i], x[i], Constant("logFixUp", logFixUp))
 			return
 		}
-		// The numbers so far have the signs of the infinities that 0 and +∞ give.
+		// Here the results have the signs of the infinities that 0 and +∞ give.
 		zero, kept := m.vector(), m.vector()
 		Zero(zero)
 		Keep(kept, Either(Compare(Equal, x[i], zero), Compare(NotLessEqual, x[i], Constant("largest", 0x7f7fffff))), pattern(0x7f800000))
@@ -131,12 +132,12 @@ func (m machine) log(x vectors) vectors {
 	return p
 }
 
-// logFixUp has four bits for each class of numbers, of negative ones down to NaN: NaN stays, 0 becomes −∞, +∞ stays,
-// and what is below 0 becomes NaN.
+// logFixUp has four bits for each class of numbers, from negative ones up to NaN: NaN stays, 0 becomes −∞, +∞ stays,
+// and negative numbers become NaN.
 const logFixUp = 0x03530422
 
-// binary splits a positive number into its significand in [¾, 1½) and a power of two: of what is not one, and of
-// denormals where they are flushed, it is anything.
+// binary splits a positive number into a significand in [¾, 1½) and an exponent of two. For numbers that are not
+// positive, and for subnormals if they are flushed, the results are arbitrary.
 func (m machine) binary(x vector) (v, e vector) {
 	v, e = m.vector(), m.vector()
 	if m.wide {
@@ -163,8 +164,8 @@ func (m machine) binary(x vector) (v, e vector) {
 	return v, e
 }
 
-// squash is tanh with fewer instructions, for recurrent cells: to 6 units of the last place, and as many of 0.0005 near
-// 0.
+// squash is tanh with fewer instructions, for recurrent cells: its error is at most 6 units in the last place, and near
+// 0, 6 units of 0.0005.
 func (m machine) squash(x vectors) vectors {
 	// Coefficients of the rational minimax approximation used by Eigen: x·P(x²)/Q(x²). With fused multiplication the
 	// result is exactly ±1 at the bounds.
@@ -179,8 +180,8 @@ func (m machine) squash(x vectors) vectors {
 	return p
 }
 
-// sigmoid is 1/(1 + e) or e/(1 + e) with e = exp(−|x|). Of what is lost when the sum is rounded, the quotient gets its
-// share, for which a straight line stands for 1/(1 + e).
+// sigmoid is 1/(1 + e) or e/(1 + e) with e = exp(−|x|). The quotient is corrected for the rounding error of the sum,
+// using a linear approximation of 1/(1 + e).
 func (m machine) sigmoid(x vectors) vectors {
 	negative := m.vectors(len(x))
 	x.each(func(i int) { Or(negative[i], x[i], signBit()) })

@@ -27,7 +27,7 @@ func (m machine) circular(x vector, n uint32) vector {
 	cosine := m.poly(s, 2.443256381e-05, -0.001388731063, 0.04166664556, -0.5, 1)
 	sine := m.sineOf(r, s)
 	if n == 0 {
-		sine = m.join(sine, m.sign(r)) // of -0: the sum is of zeros with both signs
+		sine = m.join(sine, m.sign(r)) // for -0: the sum is of zeros with both signs
 	}
 	y := m.choose(Odd(q), cosine, sine)
 	return m.flip(y, m.shift(ShiftLeft, 30, m.bits(q, 2)))
@@ -42,7 +42,7 @@ func (m machine) tan(x vector) vector {
 	p := m.poly(s, 0.004370169714, 0.0001032938089, 0.01082358044, 0.02128761075, 0.05405867472, 0.1333267689, 0.3333334923)
 	cube := m.mul(r, s)
 	t := m.fma(cube, p, r)
-	lost := m.fma(cube, p, m.fnma(f, number(lastOfHalfPi), m.sub(near, t))) // beside poles also what r is rounded by
+	lost := m.fma(cube, p, m.fnma(f, number(lastOfHalfPi), m.sub(near, t))) // near poles also the rounding error of r
 	y := m.div(number(-1), t)
 	y = m.fma(y, m.fma(y, lost, m.fma(y, t, m.copy(one()))), y) // −1/(t + lost)
 	return m.choose(Odd(q), y, t)
@@ -54,7 +54,8 @@ const (
 	arcEdge = 0.5625
 )
 
-// arc is asin of |x| up to arcEdge, and beyond of √((1 − |x|)/2): asin|x| is then π/2 − twice that.
+// arc is asin(|x|) for |x| up to arcEdge. Beyond that it is asin(√((1 − |x|)/2)), and asin(|x|) is π/2 minus twice
+// that.
 func (m machine) arc(x vector) (p vector, big Mask) {
 	a := m.abs(x)
 	half := number(0.5)

@@ -6,11 +6,11 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// chainVectors are how many vectors of a row the functions that turn rows one after the other work on at a time.
+// chainVectors are the numbers of a row's vectors that the functions that rotate successive rows handle at a time.
 var chainVectors = []int{4, 2, 1}
 
-// turnChain turns a row with the one before it, what becomes of that one with the one before it, and so on: the angles
-// have cosine and sine of each time. What is turned again stays in registers.
+// turnChain rotates a row with the one before it, the result of that one with the one before it, and so on; each
+// rotation has its own cosine and sine. The row that is rotated again stays in registers.
 func (m sideBySide) turnChain(count int) {
 	m.start(fmt.Sprintf("turnChain%d", count), "x, angles unsafe.Pointer, turns, stride uintptr")
 	x, angles, turns, stride := param("x"), param("angles"), param("turns"), param("stride")

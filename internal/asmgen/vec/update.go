@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// optimizers emits the steps of optimizer.go in the package.
+// optimizers emits the update steps in the package's optimizer.go.
 func (m machine) optimizers() {
 	m.begin("", "adam", "w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer", "")
 	w, mom, vel, g, n, scalars := param("w"), param("m"), param("v"), param("gradient"), param("n"), param("scalars")
@@ -64,7 +64,7 @@ func (m machine) optimizers() {
 	}
 }
 
-// conversions emits half precision to and from float32.
+// conversions emits conversions between half precision and float32.
 func (m machine) conversions() {
 	m.begin("", "widenF16", "dst *float32, x unsafe.Pointer, n uintptr", "")
 	dst, x, n := param("dst"), param("x"), param("n")
@@ -110,12 +110,12 @@ func (m machine) conversions() {
 	End()
 }
 
-// roundBF16 rounds v to the nearest bfloat16, in the upper half of the bits; the lower half is anything.
+// roundBF16 rounds v to the nearest bfloat16, in the upper half of the bits; the lower half is arbitrary.
 func (m machine) roundBF16(v Vector) {
 	odd, quiet := m.vector(), m.vector()
 	Or(quiet, v, Constant("quietBit", 0x400000))
 	nan := Compare(Unordered, v, v)
-	ShiftLeft(odd, v, 15) // the last bit that stays, as 0 or 1: ties go to even
+	ShiftLeft(odd, v, 15) // the last retained bit, as 0 or 1: ties go to even
 	ShiftRight(odd, odd, 31)
 	AddInt(v, v, Constant("belowHalf", 0x7fff))
 	AddInt(v, v, odd)

@@ -2,8 +2,8 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// optimizers64 emits the steps of optimizer.go in the package for floats of 64 bits. They round every product before it
-// is added, as the loop without vectors does.
+// optimizers64 emits the update steps in the package's optimizer.go for float64. They round every product before it is
+// added, like the loop without vectors.
 func (m machine) optimizers64() {
 	number := func(scalars Scalar, index int) Vector {
 		v := m.vector()

@@ -6,14 +6,14 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// windows emits the maximum and the scaled sum of windows of pixels. A window's cells are at the same offsets from its
-// first pixel in all windows, in floats; of each pixel length bytes are done, a multiple of the vector's. Windows come
-// in order: what is stored behind a pixel is the next one's.
+// windows emits the maximum and the scaled sum of windows of pixels. A window's cells are at the same offsets, in
+// floats, from its first pixel in all windows. Of each pixel length bytes are processed, a multiple of the vector
+// length. Windows are processed in order: what is stored past the end of a pixel is overwritten by the next.
 func (m machine) windows() {
 	m.begin("", "windowsMax", "dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr", "")
 	m.eachWindow(func(acc, v Vector) Vector {
 		top := m.vector()
-		Max(top, acc, v) // for NaN, v
+		Max(top, acc, v) // for NaN, Max returns v
 		Blend(top, Compare(Unordered, acc, acc), acc)
 		return top
 	}, func(acc Vector) {})
@@ -26,8 +26,8 @@ func (m machine) windows() {
 	}, func(acc Vector) { Multiply(acc, acc, scale) })
 }
 
-// eachWindow emits the loops over windows, channels and cells: combine adds a cell's channels to what is known of the
-// window, finish changes the result before it is stored.
+// eachWindow emits the loops over windows, channels and cells: combine adds a cell's channels to the window's
+// accumulator, finish changes the result before it is stored.
 func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc Vector)) {
 	dst, x, cells := param("dst"), param("x"), param("cells")
 	dstStep, xStep := param("dstStep"), param("xStep")
@@ -59,8 +59,8 @@ func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc 
 	})
 }
 
-// piecesOfWindows emits the loops over windows and over pieces of four vectors of channels, then of one; the pointers
-// go on by the length of a piece, and behind a window by their steps, of which that of all pieces is a part.
+// piecesOfWindows emits the loops over windows and over pieces of four vectors of channels, then of one. The pointers
+// advance by the length of a piece, and at the end of a window by the remainder of their steps.
 func (m machine) piecesOfWindows(pointers, steps []Scalar, piece func(name string, n int)) {
 	windows, length := param("windows"), param("length")
 	var done []Scalar
@@ -101,7 +101,7 @@ func (m machine) windowsFirst() {
 	topStep, xStep := param("topStep"), param("xStep")
 	m.piecesOfWindows([]Scalar{index, x, top}, []Scalar{topStep, xStep, topStep}, func(name string, n int) {
 		p, count, offset := NewScalar(), NewScalar(), NewScalar()
-		Assign(p, last) // backwards: an earlier cell takes the place of a later one
+		Assign(p, last) // backwards, so that an earlier cell replaces a later one
 		Reload(count, "count")
 		tops, first := make([]Vector, n), make([]Vector, n)
 		for i := range n {

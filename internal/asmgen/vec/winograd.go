@@ -4,8 +4,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// winograd emits the transformations of F(2x2, 3x3) for a row of tiles; size is the bytes of a pixel's channels, a
-// multiple of the vector's, plane the bytes from one of the sixteen matrices to the next, step from one of their rows.
+// winograd emits the transformations of F(2x2, 3x3) for a row of tiles. size is the bytes of a pixel's channels, a
+// multiple of the vector length, plane the distance in bytes between the sixteen matrices, step that between rows of a
+// matrix.
 func (m machine) winograd() {
 	m.winogradInput()
 	m.winogradGradient()

@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The points at which F(4x4, 3x3) evaluates polynomials, besides 0 and infinity: plus and minus these.
+// F(4x4, 3x3) evaluates polynomials at 0, infinity and plus and minus these points.
 const (
 	nearPoint = 0.625
 	farPoint  = 1.5
@@ -23,7 +23,7 @@ func farNumber() Memory  { return Constant("winogradFar", float(farPoint)) }
 func nearCube() Memory   { return Constant("winogradNearCube", float(nearPoint*nearPoint*nearPoint)) }
 func farCube() Memory    { return Constant("winogradFarCube", float(farPoint*farPoint*farPoint)) }
 
-// sixths are the places base + j·step of six or fewer vectors.
+// sixths are the addresses base + j·step of six or fewer vectors.
 func sixths(base, step, three, five Scalar) (at [6]Memory) {
 	m := Memory{Base: base}
 	return [6]Memory{m, m.Indexed(step, 1), m.Indexed(step, 2), m.Indexed(three, 1), m.Indexed(step, 4), m.Indexed(five, 1)}
@@ -41,9 +41,9 @@ func multiples(n Scalar) (three, five Scalar) {
 	return three, five
 }
 
-// winogradSixes emits one dimension of the transformation of the input of F(4x4, 3x3): count times, for the size bytes
-// of channels, six numbers that are xLine bytes apart become six that are plane bytes apart. The steps are those from
-// the end of the channels to the next.
+// winogradSixes emits one dimension of the input transformation of F(4x4, 3x3): count times, for channels of size
+// bytes, six numbers that are xLine bytes apart become six that are plane bytes apart. The steps are the distances from
+// the end of the channels to the next ones.
 func (m machine) winogradSixes() {
 	m.begin("", "winogradSixes", "dst, x *float32, count, size, step, plane, xStep, xLine uintptr", "")
 	dst, x := param("dst"), param("x")
@@ -103,8 +103,8 @@ func (m machine) nextSixth(left, size, step, xStep, count, dst, x Scalar, more .
 	End()
 }
 
-// winogradFours emits one dimension of the transformation back: six numbers become four. With a bias that is added to
-// each, and relu if that is set.
+// winogradFours emits one dimension of the inverse transformation: six numbers become four, optionally with a bias
+// added and relu applied.
 func (m machine) winogradFours(name string, bias, relu bool) {
 	parameters := "dst, x *float32, count, size, step, plane, xStep, xLine uintptr"
 	if bias {
@@ -127,7 +127,7 @@ func (m machine) winogradFours(name string, bias, relu bool) {
 	Assign(left, size)
 	Label("channel")
 	from, to := sixths(x, line, lines3, lines5), sixths(dst, plane, planes3, planes3)
-	// Sums and differences of what belongs to a point and to its negative.
+	// Sums and differences of the values at a point and at its negative.
 	var sum, difference [2]Vector
 	for i := range sum {
 		a, b := m.vector(), m.vector()

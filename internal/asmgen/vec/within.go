@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// within emits the loop that collects the signs of integers and of what is left of them up to the last one allowed, in
-// the words of a group.
+// within emits the loop that checks indices against 0 and the last allowed one: it ORs x and last − x into the words of
+// a group, whose sign bits are set if an index is out of range.
 func (m machine) within() {
 	m.begin("", "within", "x, last, found unsafe.Pointer, n uintptr", "")
 	x, last, found, n := param("x"), param("last"), param("found"), param("n")
