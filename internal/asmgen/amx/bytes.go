@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/internal/asmgen/arm64"
 )
 
-// Offsets of the argument block of products of bytes, which layout_amd64_test.go pins.
+// Offsets in the argument block of the products of bytes; layout_amd64_test.go checks them.
 const (
 	bytesA = 8 * iota
 	bytesB
@@ -17,8 +17,8 @@ const (
 	bytesARow
 	bytesASecond // from the first tile of rows to the second
 	bytesABlock
-	bytesALast // what the last block lies before its place
-	bytesBLast // what the last step lies before its place
+	bytesALast // how far the last block is moved back, to overlap the one before it
+	bytesBLast // how far the last step is moved back
 	bytesBPair // from one pair of tiles of columns to the next
 	bytesBPanel
 	bytesCRow
@@ -36,8 +36,8 @@ const (
 	bytesColumn // from the first tile of columns to the second, third and fourth, in B and in C
 	bytesColumn2
 	bytesColumn3
-	bytesAhead    // from a panel to what is to be brought into the second-level cache meanwhile
-	bytesBPanelAt // numbers: behind the last panel is no object of the garbage collector
+	bytesAhead    // from a panel to the memory to prefetch meanwhile into the second-level cache
+	bytesBPanelAt // stored as numbers: the address after the last panel must not be seen by the garbage collector
 	bytesCPanelAt
 	bytesPanelsLeft
 	bytesPairsLeft
@@ -50,7 +50,7 @@ const (
 	bytesAheadEnd
 )
 
-// ofBytes is the assembly of products of bytes.
+// ofBytes returns the assembly of products of bytes.
 func ofBytes() *text {
 	t := &text{arm64.NewText("internal/asmgen/amx")}
 	for _, f := range []bytesForm{{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}} {
@@ -62,15 +62,15 @@ func ofBytes() *text {
 	return t
 }
 
-const bytesBRow = 256 // from one group of rows of a panel to the next
+const bytesBRow = 256 // from one group of a panel's rows to the next
 
-// bytesForm is a block of so many tiles of rows and of columns.
+// bytesForm is the size of a block in tiles.
 type bytesForm struct{ rows, columns int }
 
 func (f bytesForm) name() string { return fmt.Sprintf("bytesR%dC%d", f.rows, f.columns) }
 
-// sums is the register of a tile of C. With one tile of rows, that of A is 4 and those of B are 5 to 7 in turns; with
-// two, those of A are 4 and 5, and of B 6 and 7.
+// sums is the register of a tile of C. With one tile of rows, A is in register 4 and B in 5 to 7 in turn; with two, A
+// is in 4 and 5, and B in 6 and 7.
 func (f bytesForm) sums(row, column int) int {
 	if f.rows == 1 {
 		return column
@@ -85,8 +85,8 @@ func (f bytesForm) b(column int) int {
 	return 6 + column
 }
 
-// bytes writes a function that multiplies blocks of rows with panels. While it does so it asks for the memory of the
-// next panel: what products of tiles take is spent waiting else, where weights come from memory.
+// bytes writes a function that multiplies blocks of rows with panels. Meanwhile it prefetches the next panel: if
+// weights come from memory, the time that the tile products take would otherwise be spent waiting for them.
 func (t *text) bytes(f bytesForm) {
 	t.Raw("\n// %s adds products of bytes, in blocks of %d x %d tiles.\nTEXT ·%s(SB), NOSPLIT, $0-8\n", f.name(), f.rows, f.columns, f.name())
 	t.Asm("MOVQ c+0(FP), DI")
@@ -139,7 +139,8 @@ func (t *text) bytes(f bytesForm) {
 	t.Asm("RET")
 }
 
-// byteSums writes the function that sets what sums begin with: each row times a line of B, the same for all groups.
+// byteSums writes the function that computes the start values of sums: each row times a line of B, which is the same
+// for all groups.
 func (t *text) byteSums() {
 	t.Raw("\n// byteSums multiplies blocks of rows with one line of B.\nTEXT ·byteSums(SB), NOSPLIT, $0-8\n")
 	t.Asm("MOVQ c+0(FP), DI")
@@ -189,7 +190,7 @@ func (t *text) add(to, from int) {
 	t.Asm("ADDQ AX, %d(DI)", to)
 }
 
-// bytesStart loads what the sums of a row begin with, the same in all columns.
+// bytesStart loads the start values of the sums, which are the same in all columns.
 func (t *text) bytesStart(f bytesForm) {
 	t.Asm("MOVQ %d(DI), AX", bytesSBlockAt)
 	t.Asm("MOVQ $64, CX")
@@ -220,7 +221,7 @@ func (t *text) bytesFinish(f bytesForm) {
 	}
 }
 
-// bytesSteps adds up the products of a block: with requests for memory while there are lines to ask for, and without.
+// bytesSteps adds up the products of a block: with prefetches as long as there are lines to prefetch, then without.
 func (t *text) bytesSteps(f bytesForm) {
 	t.Asm("MOVQ %d(DI), AX", bytesABlockAt)
 	t.Asm("MOVQ %d(DI), BX", bytesBAt)
@@ -254,7 +255,7 @@ func (t *text) bytesSteps(f bytesForm) {
 	t.Label("summed")
 }
 
-// bytesLoop writes a loop over steps that asks for so many lines in each.
+// bytesLoop writes a loop over steps that prefetches the given number of lines in each.
 func (t *text) bytesLoop(f bytesForm, label string, lines int) {
 	t.Label(label)
 	for r := range f.rows {
@@ -287,7 +288,7 @@ func (t *text) bytesLoop(f bytesForm, label string, lines int) {
 			asked++
 		}
 	}
-	nearby := func(tile int) { // asks the first-level cache for what the next step reads of a tile of A and one of B
+	nearby := func(tile int) { // prefetches what the next step reads of a tile of A and one of B into the first-level cache
 		base := []int{ax, r8}[tile]
 		t.Asm("MOVQ %s, R11", map[int]string{ax: "AX", r8: "R8"}[base])
 		for i := range 16 {

@@ -1,6 +1,6 @@
 package main
 
-// Offsets of the argument block of products of digits, which layout_amd64_test.go pins.
+// Offsets in the argument block of the products of digits; layout_amd64_test.go checks them.
 const (
 	digitsA = 8 * iota
 	digitsB
@@ -15,7 +15,7 @@ const (
 	digitsCLast
 	digitsBlocks
 	digitsPairs
-	digitsPairsLeft // counters of the assembly
+	digitsPairsLeft // counters used by the assembly
 	digitsBlocksLeft
 	digitsABlockAt
 	digitsBAt
@@ -30,7 +30,7 @@ const (
 )
 
 // digits writes a function that multiplies blocks of up to 16 rows of three digits with two tiles of columns at a time.
-// The six tiles of sums are 0 to 5, that of A is 6 and that of B 7.
+// The six tiles of sums are in registers 0 to 5, A is in 6 and B in 7.
 func (t *text) digits(name string, instruction product) {
 	t.Raw("\n// %s adds up products of three digits.\nTEXT ·%s(SB), NOSPLIT, $0-8\n", name, name)
 	t.Asm("MOVQ c+0(FP), DI")
@@ -84,8 +84,8 @@ func (t *text) digitsFinish() {
 	}
 }
 
-// digitsSteps adds up the products of a block. The digits are loaded there and back, so that the last one serves both
-// tiles of columns.
+// digitsSteps adds up the products of a block. The digits are loaded forwards and then backwards, so that the last one
+// loaded serves both tiles of columns.
 func (t *text) digitsSteps(instruction product) {
 	t.Asm("MOVQ %d(DI), AX", digitsABlockAt)
 	t.Asm("MOVQ %d(DI), CX", digitsPlane)

@@ -2,26 +2,26 @@ package main
 
 import "fmt"
 
-// Blocks of two by two tiles are rounded while the next block is multiplied: products of matrix registers leave the
-// other units idle, and the processor does not look far enough ahead to begin the next block's products during 32 rows
-// of rounding. Between products are some rows of the block before; what is left of it follows the last step, so that
-// the sums of one block may take the place of those of the block before.
+// Blocks of two by two tiles are rounded while the next block is multiplied. Products of matrix registers leave the
+// other units idle, and the processor does not look far enough ahead to start the next block's products during 32 rows
+// of rounding. Some rows of the previous block are therefore rounded between products; its remaining rows follow the
+// last step, before the sums of the current block take their place.
 //
-// R10 and R11 are the next row of sums and of results, R14 is from there to where the next block has it, Z4 and Z5 are
-// the bias. No row waits where R10 is at the end.
+// R10 and R11 are the next row of sums and of results, R14 is the distance from that row of results to the same row in
+// the next block, Z4 and Z5 are the bias. No rows are pending when R10 is at the end.
 
 const (
-	laterRows     = 8 // are rounded in a step, in which each of four products takes 16 cycles
-	laterUnrolled = 8 // rows that are left: fewer ends of loops to foresee
+	laterRows     = 8 // rows rounded per step, each of whose four products takes 16 cycles
+	laterUnrolled = 8 // unrolled for the remaining rows: fewer loop branches to predict
 )
 
-// beginLater says that no row waits.
+// beginLater notes that no rows are pending.
 func (t *text) beginLater() {
 	t.Asm("XORL R10, R10")
 	t.Asm("MOVQ R10, %d(DI)", fieldLaterEnd)
 }
 
-// later leaves the block in C for the next one, if the call says so.
+// later leaves the block in C for the next one to round, if the caller wants that.
 func (t *text) later() {
 	t.Asm("MOVQ %d(DI), AX", fieldLater)
 	t.Asm("TESTQ AX, AX")
@@ -39,7 +39,7 @@ func (t *text) later() {
 	t.Label("now")
 }
 
-// laterSteps adds the products of steps and rounds rows, until there are none of either.
+// laterSteps adds the products of steps and rounds rows, until either runs out.
 func (t *text) laterSteps() {
 	t.Asm("CMPQ R10, %d(DI)", fieldLaterEnd)
 	t.Asm("JEQ alone")
@@ -73,7 +73,7 @@ func (t *text) laterSteps() {
 	t.Label("alone")
 }
 
-// finishLater rounds the rows that are left.
+// finishLater rounds the remaining rows.
 func (t *text) finishLater(label string) {
 	t.Asm("MOVQ %d(DI), AX", fieldLaterEnd)
 	t.Asm("CMPQ R10, AX")

@@ -1,5 +1,5 @@
 // Command amx writes the assembly of package kernels/cpu/internal/amx: products of blocks of one or two tiles of rows
-// by one or two of columns, in the matrix registers of AMX, whose instructions Go's assembler does not know.
+// and one or two of columns, in the matrix registers of AMX, whose instructions Go's assembler does not support.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/internal/asmgen/arm64"
 )
 
-// The general registers, by their numbers in instructions.
+// The general registers, with their numbers in instructions.
 const (
 	ax = iota
 	cx
@@ -34,7 +34,7 @@ const (
 	xf2
 )
 
-// Offsets of the argument block, which layout_test.go pins.
+// Offsets in the argument block; layout_test.go checks them.
 const (
 	fieldA = 8 * iota
 	fieldB
@@ -62,20 +62,20 @@ const (
 	fieldASecond // from the first tile of rows to the second
 	fieldCSecond
 	fieldBLine
-	fieldHalf // where sums are rounded to
+	fieldHalf // where rounded sums are stored
 	fieldHalfRow
 	fieldHalfBlock
 	fieldHalfSecond
 	fieldHalfLine
-	fieldRounded // rows of the first tile that are; 0 if C is wanted
+	fieldRounded // number of rows of the first tile to round; 0: store C instead
 	fieldRoundedSecond
 	fieldMask // of columns
-	fieldBias // 0 or what is added to rounded sums
+	fieldBias // 0, or what to add to rounded sums
 	fieldBiasLine
-	fieldFloor        // the least result
-	fieldAhead        // 0, or ask for the next line's B
+	fieldFloor        // lower bound of the results
+	fieldAhead        // 0, or prefetch the next line's B
 	fieldLater        // 0, or the bytes of a block's rows in C: they are rounded while the next block is multiplied
-	fieldSegmentsLeft // counters of the assembly
+	fieldSegmentsLeft // counters used by the assembly
 	fieldOuterLeft
 	fieldBlocksLeft
 	fieldASegmentAt
@@ -127,7 +127,7 @@ type product struct {
 
 type text struct{ *arm64.Text }
 
-// tile writes an instruction on registers or, with an index byte, on memory.
+// tile writes an instruction with register operands, or, with an index byte, a memory operand.
 func (t *text) tile(what string, prefix, vvvv, opcode int, operand ...int) {
 	line := fmt.Sprintf("BYTE $0xc4; BYTE $%#02x; BYTE $%#02x; BYTE $%#02x", operand[0], (15-vvvv)<<3|prefix, opcode)
 	for _, b := range operand[1:] {
@@ -136,9 +136,9 @@ func (t *text) tile(what string, prefix, vvvv, opcode int, operand ...int) {
 	t.Asm("%s // %s", line, what)
 }
 
-const noExtension, extendBase = 0xe2, 0xc2 // the second byte; the extensions are inverted bits
+const noExtension, extendBase = 0xe2, 0xc2 // the second byte; the extension bits are inverted
 
-// memory writes an instruction on a tile and the memory at base + index.
+// memory writes an instruction with a tile and the memory at base + index.
 func (t *text) memory(name string, prefix, number, base, index int) {
 	second := noExtension
 	if base >= r8 {
@@ -155,7 +155,7 @@ func (t *text) zero(number int) {
 	t.tile(fmt.Sprintf("TILEZERO tmm%d", number), xf2, 0, 0x49, noExtension, 0xc0|number<<3)
 }
 
-// A block of C is in the tiles 0 to 3, A in 4 and 5, B in 6 and 7.
+// function writes a function. Registers 0 to 3 hold a block of C, 4 and 5 tiles of A, 6 and 7 tiles of B.
 func (t *text) function(rows, columns int) {
 	t.Raw("\n// bf16R%dC%d adds products of %d x %d tiles.\nTEXT ·bf16R%dC%d(SB), NOSPLIT, $0-8\n", rows, columns, rows, columns, rows, columns)
 	t.Asm("MOVQ c+0(FP), DI")
@@ -215,10 +215,10 @@ func (t *text) function(rows, columns int) {
 	t.Asm("RET")
 }
 
-// overlaps reports whether blocks of such forms are rounded while the next one is multiplied.
+// overlaps reports whether blocks of this size are rounded while the next one is multiplied.
 func overlaps(rows, columns int) bool { return rows == 2 && columns == 2 }
 
-// begin makes or loads the block of C.
+// begin clears or loads the block of C.
 func (t *text) begin(rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldABlockAt)
 	t.Asm("MOVQ AX, %d(DI)", fieldAOuterAt)
@@ -237,7 +237,7 @@ func (t *text) begin(rows, columns int) {
 // finish stores the block of C.
 func (t *text) finish(rows, columns int) { t.eachOfC(rows, columns, t.store) }
 
-// eachOfC moves the tiles of C, or makes them zeros.
+// eachOfC applies move to the tiles of C, or clears them.
 func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 	if move == nil {
 		for r := range rows {
@@ -261,7 +261,7 @@ func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 	}
 }
 
-// steps adds the products of a segment. The order of a step's loads and products does not matter to the processor.
+// steps adds the products of a segment. The order of loads and products within a step does not affect speed.
 func (t *text) steps(rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldASegmentAt)
 	t.Asm("MOVQ %d(DI), BX", fieldBSegmentAt)
@@ -294,7 +294,7 @@ func (t *text) steps(rows, columns int) {
 	}
 }
 
-// askAhead asks for a part of the next line's B.
+// askAhead prefetches a part of the next line's B.
 func (t *text) askAhead() {
 	for line := range aheadLines {
 		t.Asm("PREFETCHT1 %d(R15)", 64*line)
@@ -302,10 +302,11 @@ func (t *text) askAhead() {
 	t.Asm("ADDQ $%d, R15", 64*aheadLines)
 }
 
-// aheadLines is how many lines of the cache a step asks for: the next panel, while a panel is multiplied by 128 rows.
+// aheadLines is the number of cache lines that a step prefetches: the next panel is fetched while a panel is multiplied
+// by 128 rows.
 const aheadLines = 8
 
-// step adds the products of a step, and repeats it from a label on.
+// step adds the products of a step, and loops back to a label.
 func (t *text) step(label string, rows, columns int) {
 	t.loadStep(rows, columns)
 	for r := range rows {
@@ -340,7 +341,7 @@ func (t *text) products(p product, sums, a, b int) {
 	t.tile(fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", p.instruction, sums, a, b), p.prefix, b, p.opcode, noExtension, 0xc0|sums<<3|a)
 }
 
-// advance moves places, of a field and the field that is added to it, and repeats what follows a label.
+// advance adds to each place the distance in another field, and loops back to a label.
 func (t *text) advance(label string, left int, places ...[2]int) {
 	for _, p := range places {
 		t.Asm("MOVQ %d(DI), AX", p[1])

@@ -1,12 +1,12 @@
 package main
 
-// Sums that are complete are rounded to bfloat16 while they are in the first-level cache: Z0 and Z1 are a row of them,
-// Z3 the least result, Z4 and Z5 the bias; K1 are the columns, K2 and K3 those of either tile. Z6 and Z7 say which
-// words become the upper halves of numbers, which K4 are. Each row asks for the memory of the row in the next block:
-// the processor does not foresee pieces of 64 bytes that are rows apart, and results that come from memory took up to
-// three times as long.
+// Completed sums are rounded to bfloat16 while they are in the first-level cache. Z0 and Z1 hold a row of them, Z3 the
+// lower bound, Z4 and Z5 the bias. K1 masks the columns, K2 and K3 those of either tile. Z6 and Z7 are indices of the
+// words that become the upper halves of numbers, and K4 selects these. For each row, the same row of the next block is
+// prefetched: the processor does not predict pieces of 64 bytes that are rows apart, and stores to memory that is not
+// cached took up to three times as long.
 
-// beginRounding sets what does not change in a call.
+// beginRounding sets the registers that are constant during a call.
 func (t *text) beginRounding(columns int) {
 	for _, at := range [][2]int{{fieldHalf, fieldHalfAt}, {fieldBias, fieldBiasAt}} {
 		t.Asm("MOVQ %d(DI), AX", at[0])
@@ -54,7 +54,7 @@ func (t *text) round(rows, columns int) {
 	t.Label("rounded")
 }
 
-// next sets a register to the distance from a row of the block at another to where the next block has it.
+// next sets a register to the distance from the block's row in another register to the same row of the next block.
 func (t *text) next(distance, block, label string) {
 	t.Asm("MOVQ %d(DI), %s // from a row to where the next block has it", fieldHalfBlock, distance)
 	t.Asm("CMPQ %d(DI), $1", fieldBlocksLeft)
@@ -73,7 +73,7 @@ func (t *text) loadBias(columns int) {
 	}
 }
 
-// roundRows rounds rows of the first tile and then, if there is one, of the second.
+// roundRows rounds the rows of the first tile and then those of the second, if there is one.
 func (t *text) roundRows(label string, rows, columns int, bias bool) {
 	if rows == 2 {
 		t.Asm("XORL R9, R9")
@@ -98,8 +98,8 @@ func (t *text) roundRows(label string, rows, columns int, bias bool) {
 	}
 }
 
-// roundRow rounds a row of sums at a register and stores it at another. Two rounded vectors are one, of which words are
-// put where they are the upper halves of numbers.
+// roundRow rounds the row of sums at one register and stores it at another. Two rounded vectors are one vector; its
+// words are moved to where they are the upper halves of numbers.
 func (t *text) roundRow(from, to string, columns int, bias bool) {
 	for c := range columns {
 		t.Asm("VMOVUPS.Z %d(%s), K%d, Z%d", 64*c, from, 2+c, c)

@@ -2,11 +2,11 @@ package main
 
 import "github.com/gokeras/gokeras/internal/asmgen/arm64"
 
-// Operands that do not lie as the matrix registers want them are turned in blocks of 16 by 16 pairs, or copied, in
-// vectors with masks: rows of any length and distance, at the end of which are zeros. Z0 to Z15 are a block; K1 are the
-// numbers that are there.
+// Operands without the layout that the matrix registers need are transposed in blocks of 16 by 16 pairs, or copied, in
+// vectors with masks: rows of any length and distance, padded with zeros. Z0 to Z15 hold a block; K1 masks the existing
+// numbers.
 
-// ofTurns writes the functions that bring operands into order.
+// ofTurns returns the functions that rearrange operands.
 func ofTurns() *text {
 	t := &text{arm64.NewText("internal/asmgen/amx")}
 	t.turnPairs()
@@ -22,7 +22,7 @@ func (t *text) zeros() {
 	}
 }
 
-// mask sets a mask to as many ones as a register says, 32 at most.
+// mask sets as many bits of a mask as a register says, at most 32.
 func (t *text) mask(k, count string) {
 	t.Asm("MOVL $32, CX")
 	t.Asm("CMPQ %s, CX", count)
@@ -56,7 +56,7 @@ func (t *text) transpose() {
 	}
 }
 
-// storeRows stores rows of the block, as many as a register says, so many bytes apart.
+// storeRows stores as many rows of the block as a register says, stride bytes apart.
 func (t *text) storeRows(base, count string, stride int) {
 	for i := range 16 {
 		t.Asm("VMOVDQU32 Z%d, %d(%s)", i, i*stride, base)
@@ -68,7 +68,7 @@ func (t *text) storeRows(base, count string, stride int) {
 	t.Label("stored")
 }
 
-// turnPairs turns pairs of rows: 32 rows of columns become a row of 16 pairs for each column.
+// turnPairs transposes pairs of rows: 32 rows of columns become a row of 16 pairs for each column.
 func (t *text) turnPairs() {
 	t.Raw("\n// func turnPairs(dst, src unsafe.Pointer, columns, rows, from int)\nTEXT ·turnPairs(SB), NOSPLIT, $0-40\n")
 	t.Asm("MOVQ dst+0(FP), DI")
@@ -119,7 +119,7 @@ func (t *text) turnPairs() {
 	t.Asm("RET")
 }
 
-// turnRows turns up to 32 rows of numbers: each pair of a row becomes a column of a panel.
+// turnRows transposes up to 32 rows of numbers: each pair of a row becomes a column of a panel.
 func (t *text) turnRows() {
 	t.Raw("\n// func turnRows(dst, src unsafe.Pointer, rows, numbers, from int)\nTEXT ·turnRows(SB), NOSPLIT, $0-40\n")
 	t.Asm("MOVQ dst+0(FP), DI")
@@ -159,7 +159,7 @@ func (t *text) turnRows() {
 	t.Asm("RET")
 }
 
-// copyRows copies rows and writes zeros behind them, up to so many words, all in the last vector of a row.
+// copyRows copies rows and pads them with zeros, up to a number of words that end in the row's last vector.
 func (t *text) copyRows() {
 	t.Raw("\n// func copyRows(dst, src unsafe.Pointer, rows, numbers, words, to, from int)\nTEXT ·copyRows(SB), NOSPLIT, $0-56\n")
 	t.Asm("MOVQ dst+0(FP), DI")
