@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// dispatch collects the functions of register tiles, from which it makes Go code that calls them by number.
+// dispatch collects the functions of register tiles, and generates Go code that calls them by number.
 type dispatch struct {
-	tiles []string // the families of tiles; their places are the numbers in package micro's table
+	tiles []string // the families of tiles, in the order of their numbers in package micro's table
 	kinds []kind
 }
 
-// kind is a number of functions that differ by their rows.
+// kind is a set of functions that differ only in their number of rows.
 type kind struct {
 	tile, vectors, rows int
 	channels            bool
@@ -30,8 +30,8 @@ func (d *dispatch) add(tile string, channels bool, vectors int, name string, row
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// goText returns the constants of the table, the largest numbers of rows, and the function that calls a tile. The call
-// is direct, so that its argument stays on the stack.
+// goText returns the table's constants, the maximum numbers of rows, and the function that calls a tile. It calls
+// directly, so that the argument stays on the stack.
 func (d *dispatch) goText() string {
 	var s, rows, calls strings.Builder
 	s.WriteString("\n// The families of tiles.\nconst (\n")

@@ -11,7 +11,7 @@ func families() [][]kernel {
 						continue
 					}
 					if double && wide && channels && vectors == 1 {
-						continue // two vectors of AVX2 are as many numbers, and as fast
+						continue // two vectors of AVX2 hold as many numbers, and are as fast
 					}
 					var family []kernel
 					for rows := 1; rows <= maxRows(wide, channels, vectors); rows++ {
@@ -32,12 +32,12 @@ func families() [][]kernel {
 	return all
 }
 
-// wholePanel is the number of AVX2's vectors in a row of a panel. Three such rows need the registers of six of two
-// vectors, and so many sums are as many as the multiply-adds that are under way at a time.
+// wholePanel is the number of AVX2 vectors in a row of a panel. Three such rows use as many registers as six rows of
+// two vectors, and as many sums as multiply-adds can be in flight.
 const wholePanel = 4
 
-// maxRows is bounded by the registers: 16 with AVX2, 32 with AVX-512; a tile needs one per vector, B's vectors, and one
-// or two more. Depthwise kernels need two loads per product and gain nothing from more rows.
+// maxRows is limited by the registers, 16 with AVX2 and 32 with AVX-512: a tile needs one per vector, B's vectors, and
+// one or two more. Depthwise kernels need two loads per product and gain nothing from more rows.
 func maxRows(wide, channels bool, vectors int) int {
 	switch {
 	case channels:

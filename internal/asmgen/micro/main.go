@@ -1,8 +1,8 @@
 // Command micro writes the assembly of package kernels/cpu/internal/micro and the Go file that declares and dispatches
 // it.
 //
-// Every function computes whole register tiles for the contract in that package's documentation. There is one per
-// processor family, element type, number of vectors in a row of the tile, and number of rows.
+// Every function computes whole register tiles as specified in that package's documentation. There is one for each
+// instruction set, element type, number of vectors in a row of the tile, and number of rows.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Offsets in the argument block, which is the struct call of the package.
+// Offsets in the argument block, the package's struct call.
 const (
 	argA = 8 * iota
 	argB
@@ -69,14 +69,14 @@ func begin(wide bool, name, parameters string) {
 type kernel struct {
 	wide     bool // AVX-512, else AVX2
 	double   bool // float64, else float32
-	halves   bool // pairs of bfloat16, which are added up in float32; for AVX-512
+	halves   bool // pairs of bfloat16, with float32 sums; for AVX-512
 	channels bool // A is a vector like B, else a scalar
 	vectors  int
 	rows     int
-	windows  int // of 2x2 rows whose maxima are stored, see pooled.go; 0: the rows are
+	windows  int // rows form 2x2 windows whose maxima are stored, see pooled.go; 0: the rows are stored
 }
 
-// tile is the name of the family of tiles: the types of the numbers and the instructions.
+// tile is the name of the family of tiles: element types and instruction set.
 func (k kernel) tile() string {
 	name := "f32"
 	if k.double {
@@ -109,7 +109,7 @@ func (k kernel) name() string {
 	return fmt.Sprintf("%sR%d", k.family(), k.rows)
 }
 
-// number tells the functions of a family apart.
+// number identifies a function within its family.
 func (k kernel) number() int {
 	if k.windows > 0 {
 		return k.windows
@@ -131,10 +131,10 @@ func (k kernel) vector() Vector {
 	return NewVector(32)
 }
 
-// rowsPerBase is how many rows one base register reaches with the strides 1, 3 and 5 in registers.
+// rowsPerBase is how many rows one base register addresses, with 1, 3 and 5 times the stride in registers.
 const rowsPerBase = 7
 
-// perBase returns the number of rows that one base register reaches.
+// perBase returns the number of rows that one base register addresses.
 func (k kernel) perBase() int {
 	if k.windows > 0 && !k.inLines() {
 		return 2 * k.windows
@@ -172,7 +172,7 @@ func (k kernel) emit() {
 	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
 	local := Local(15*8 + k.waitingBytes())
 	lineA, lineC, linesLeft := local.Plus(56), local.Plus(64), local.Plus(72)
-	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(120) // rest: products with which C is fetched
+	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(120) // rest: products left when C is fetched
 	runA, runC, tilesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
 	outerA, outerB, outerLeft, segmentsLeft := local.Plus(24), local.Plus(32), local.Plus(40), local.Plus(48)
 	move := func(dst, src Memory) {
@@ -204,7 +204,7 @@ func (k kernel) emit() {
 	Assign(stepA, arg(argAK))
 	Assign(stepB, arg(argBK))
 
-	next, wait := NewScalar(), NewScalar() // walks over the rows of the vector operand of the next call; products until the next one
+	next, wait := NewScalar(), NewScalar() // prefetch the next call's vector operand; wait counts products
 	if k.fetches() {
 		Assign(next, arg(argNext))
 		Assign(wait, arg(argNextEvery))
@@ -232,7 +232,7 @@ func (k kernel) emit() {
 	segmentA := NewScalar()
 	Assign(segmentA, outerA)
 	var segmentB Operand = local.Plus(96)
-	if k.fetches() { // needs the register
+	if k.fetches() { // the register is needed
 		move(local.Plus(96), outerB)
 	} else {
 		segmentB = NewScalar()
@@ -327,16 +327,16 @@ func (k kernel) emit() {
 	End()
 }
 
-// movesB reports whether lines may have a B each.
+// movesB reports whether each line may have its own B.
 func (k kernel) movesB() bool { return !k.channels && k.windows == 0 }
 
-// fetches reports whether the kernel fetches ahead: those for products of large matrices do.
+// fetches reports whether the kernel prefetches: those for products of large matrices do.
 func (k kernel) fetches() bool {
 	return !k.channels && k.windows == 0 && (k.vectors == 2 && k.rows > 2 || k.vectors == wholePanel && k.rows > 1)
 }
 
-// fetchSums is the number of products that remain when C is fetched: enough for it to arrive, too few for it to be
-// driven out again. They take 14 to 28 cycles each with AVX-512, 6 with AVX2.
+// fetchSums is the number of remaining products when C is prefetched: enough for it to arrive, too few for it to be
+// evicted again. They take 14 to 28 cycles each with AVX-512, 6 with AVX2.
 func (k kernel) fetchSums() int {
 	if k.wide {
 		return 20
@@ -344,7 +344,7 @@ func (k kernel) fetchSums() int {
 	return 36
 }
 
-// fetchC fetches the tile of C, so that it is there when the sums are ready.
+// fetchC prefetches the tile of C, so that it is cached when the sums are ready.
 func (k kernel) fetchC(arg func(int) Memory, runC Memory) {
 	c, row := NewScalar(), NewScalar()
 	Assign(c, runC)
@@ -383,7 +383,7 @@ func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b S
 			}
 		case k.wide && k.vectors == 1:
 			AddProductOf(sums[r][0], vectors[0], a)
-		default: // one load for two products: a processor with two units does not load more than two numbers in a cycle
+		default: // one load for two products: a processor with two load units loads only two numbers per cycle
 			scalar := k.vector()
 			Broadcast(scalar, a)
 			for i, v := range vectors {
@@ -393,7 +393,7 @@ func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b S
 	}
 }
 
-// panelProducts is products for rows of whole panels: there is no register for more than one vector of B.
+// panelProducts is products for rows of whole panels: only one register is left for vectors of B.
 func (k kernel) panelProducts(sums [][]Vector, bases []Scalar, strides [3]Scalar, b Scalar) {
 	scalars := make([]Vector, k.rows)
 	for r := range scalars {
@@ -467,7 +467,7 @@ func writeAMD64(dir string) error {
 	return writeGo(filepath.Join(dir, "tile_gen_amd64.go"), calls.String()+stubs.String())
 }
 
-// writeGo writes a Go file with these functions.
+// writeGo writes a Go file with the given functions.
 func writeGo(name, functions string) error {
 	text := "// Code generated by " + generator + "; DO NOT EDIT.\n\npackage micro\n\nimport \"unsafe\"\n" +
 		"\n// The functions call... run one assembly function each. They are neither inlined nor leaves: assembly cannot be preempted,\n" +

@@ -8,23 +8,23 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/arm64"
 )
 
-// Offsets in the argument block for arm64, the struct call of package micro there: they are those of amd64 up to the
-// rows of C.
+// Offsets in the argument block for arm64, package micro's struct call there. Up to the rows of C they are those of
+// amd64.
 const (
 	neonFlags    = argCRow + 8
 	neonContinue = 2 // the bit of the flags
 )
 
-// tile is a function for arm64 that computes rows of a number of vectors; with channels, A is a vector like B.
+// tile is a function for arm64 that computes rows of the given number of vectors; with channels, A is a vector like B.
 type tile struct {
 	*Text
 	Kind
 	channels      bool
-	halves        bool // pairs of bfloat16, which are added up in float32
+	halves        bool // pairs of bfloat16, with float32 sums
 	vectors, rows int
 }
 
-// Registers: the vectors of B in V0 to V3, of A in V4 to V7, the sums in V8 to V31. R1 to R6 point at the rows of A.
+// Registers: V0 to V3 hold vectors of B, V4 to V7 those of A, V8 to V31 the sums. R1 to R6 point to rows of A.
 const (
 	firstB   V = 0
 	firstA   V = 4
@@ -41,7 +41,7 @@ func (t tile) family() string {
 	return fmt.Sprintf("%sV%d", name, t.vectors)
 }
 
-// tile is the name of the family of tiles: the types of the numbers and the instructions.
+// tile is the name of the family of tiles: element types and instruction set.
 func (t tile) tile() string {
 	if t.halves {
 		return "bf16NEON"
@@ -80,7 +80,7 @@ func (t tile) emit() {
 	t.Asm("RET")
 }
 
-// advance moves two pointers on and loops.
+// advance moves two pointers and loops.
 func (t tile) advance(top string, a, stepA, b, stepB, left int) {
 	t.Asm("MOVD %d(R0), R21", stepA)
 	t.Asm("MOVD %d(R0), R22", stepB)
@@ -204,7 +204,7 @@ func tiles(text *Text) (all [][]tile) {
 	return all
 }
 
-// emitRow emits dst += x·b for four rows of b, whole groups of four vectors: see AddRowProduct.
+// emitRow emits dst += x·b for four rows of b, in whole groups of four vectors: see AddRowProduct.
 func emitRow(t *Text) {
 	k := Float32s
 	t.Raw("\n// func rowProductNEON(dst, x, b unsafe.Pointer, groups, blocks, stride uintptr)\nTEXT ·rowProductNEON(SB), NOSPLIT, $0-48\n")

@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// transposeStub declares the functions of this file in Go.
+// transposeStub is the Go declarations of this file's functions.
 const transposeStub = `
 //go:noinline
 func callCopyRows(dst, src unsafe.Pointer, stride, rows uintptr) {
@@ -82,7 +82,7 @@ func emitTranspose() {
 	}
 	below := NewScalar()
 	Address(below, Memory{Base: dst}.Indexed(to, 4))
-	for half, base := range []Scalar{dst, below} { // in order, for rows that overlap
+	for half, base := range []Scalar{dst, below} { // in order, since rows may overlap
 		for i := range 4 {
 			row := NewVector(32)
 			Halves(row, quads[i], quads[4+i], 0x20+0x11*half)
@@ -111,11 +111,11 @@ func emitTranspose4() {
 		in[i], pairs[i] = NewVector(32), NewVector(32)
 		Load(in[i], rowOf(src, from, from3, i))
 	}
-	for i := range 2 { // a0 b0 | a2 b2, a1 b1 | a3 b3, and so c and d
+	for i := range 2 { // a0 b0 | a2 b2, a1 b1 | a3 b3, and the same for c and d
 		Shuffle(pairs[2*i], in[2*i], in[2*i+1], 0x44)
 		Shuffle(pairs[2*i+1], in[2*i], in[2*i+1], 0xee)
 	}
-	for i := range 4 { // in order, for rows that overlap
+	for i := range 4 { // in order, since rows may overlap
 		row := NewVector(32)
 		Halves(row, pairs[i%2], pairs[2+i%2], 0x20+0x11*(i/2))
 		Store(rowOf(dst, to, to3, i), row)

@@ -5,11 +5,11 @@ import (
 )
 
 // Pooled kernels compute the sums of windows of 2x2 rows, two rows on each of two lines, and store the maximum of each
-// window. Those of AVX-512 have the sums of both lines in registers: their rows are those of the first line, from left
-// to right, then those of the second. Those of AVX2, with half the registers, compute one line after the other; their
-// rows are those of a line, and what the pairs of the first one gave waits on the stack.
+// window. With AVX-512 the sums of both lines are in registers: the rows of the first line, from left to right, then
+// those of the second. AVX2, with half the registers, computes one line after the other; meanwhile the maxima of the
+// first line's pairs are kept on the stack.
 
-// pooledWindows is the largest number of windows whose sums fit the registers.
+// pooledWindows is the maximum number of windows whose sums fit into registers.
 func pooledWindows(wide bool, vectors int) int {
 	if !wide && vectors == 1 {
 		return 6
@@ -38,8 +38,8 @@ func pooledFamilies() [][]kernel {
 // inLines reports whether the lines of windows are computed one after the other.
 func (k kernel) inLines() bool { return k.windows > 0 && !k.wide }
 
-// maxima applies relu to the maximum of each window and stores it. A NaN among the four sums makes the maximum NaN: the
-// instruction for the maximum returns its last source where one of them is NaN, so that it is looked for by itself.
+// maxima applies relu to the maximum of each window and stores it. If one of the four sums is NaN, so is the maximum:
+// since the instruction for the maximum returns its last source if one of them is NaN, NaN is detected separately.
 func (k kernel) maxima(sums [][]Vector, arg func(int) Memory, runC Memory, mask Mask) {
 	flags, c, row := NewScalar(), NewScalar(), NewScalar()
 	Assign(flags, arg(argFlags))
@@ -59,7 +59,7 @@ func (k kernel) maxima(sums [][]Vector, arg func(int) Memory, runC Memory, mask 
 				Max(m, v, m)
 			}
 			Max(m, zero, m)
-			SetWhere(m, nan) // all bits: NaN
+			SetWhere(m, nan) // all bits set is NaN
 			to := Memory{Base: c, Offset: i * k.vectorBytes()}
 			if i == k.vectors-1 {
 				StoreWhere(to, mask, m)
@@ -73,7 +73,7 @@ func (k kernel) maxima(sums [][]Vector, arg func(int) Memory, runC Memory, mask 
 	}
 }
 
-// waitingBytes is the memory for the results of the first line's pairs.
+// waitingBytes is the memory for the maxima of the first line's pairs.
 func (k kernel) waitingBytes() int {
 	if !k.inLines() {
 		return 0
@@ -81,8 +81,7 @@ func (k kernel) waitingBytes() int {
 	return k.windows * k.vectors * k.vectorBytes()
 }
 
-// pairs has the second line of the windows computed after the first; then it applies relu to the maxima and stores
-// them.
+// pairs repeats the computation for the second line of the windows; then it applies relu to the maxima and stores them.
 func (k kernel) pairs(sums [][]Vector, arg func(int) Memory, runA, runC, second, waiting Memory) {
 	pair := NewScalar()
 	Assign(pair, arg(argPair))
@@ -112,8 +111,8 @@ func (k kernel) pairs(sums [][]Vector, arg func(int) Memory, runA, runC, second,
 	Label("stored")
 }
 
-// storePairs stores the maxima of what the second line gave, what waits of the first, and zero; lanes masks the last
-// vector, if not nil.
+// storePairs stores the maxima of the second line's results, the kept ones of the first line, and zero; lanes masks the
+// last vector, if not nil.
 func (k kernel) storePairs(sums [][]Vector, arg func(int) Memory, runC, waiting Memory, zero Vector, lanes *Mask) {
 	c, row := NewScalar(), NewScalar()
 	Assign(c, runC)
@@ -135,14 +134,14 @@ func (k kernel) storePairs(sums [][]Vector, arg func(int) Memory, runC, waiting 
 	})
 }
 
-// eachPair visits the maxima of the pairs of a line, with their position among the waiting ones.
+// eachPair visits the maxima of a line's pairs, with their address among the kept ones.
 func (k kernel) eachPair(sums [][]Vector, waiting Memory, visit func(at Memory, m Vector, window, i int)) {
 	for w := range k.windows {
 		for i := range k.vectors {
 			m, right := sums[2*w][i], sums[2*w+1][i]
 			nan := Compare(Unordered, right, m)
 			Max(m, m, right)
-			SetWhere(m, nan) // all bits: NaN
+			SetWhere(m, nan) // all bits set is NaN
 			visit(waiting.Plus((w*k.vectors+i)*k.vectorBytes()), m, w, i)
 		}
 	}

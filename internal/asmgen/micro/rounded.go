@@ -2,11 +2,11 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// Sums of pairs can leave a tile as bfloat16, so that they never lie in memory as float32. Then C and its strides are
-// those of the result, nothing is added to it, and the mask is one of the words of a row.
+// Tiles of pairs can store their sums as bfloat16, so that these are never in memory as float32. Then C and its strides
+// are those of the result, nothing is added to C, and the mask is for the words of a row.
 
-// fetchRounded asks for the memory of a tile's results, which is there when the sums are ready: rows of a result lie
-// far from each other, and processors do not foresee stores to short pieces of them.
+// fetchRounded prefetches a tile's results, to be cached when the sums are ready: the rows of a result are far apart,
+// and processors do not predict stores to short pieces of them.
 func (k kernel) fetchRounded(arg func(int) Memory, runC Memory) {
 	flags, c, row, left := NewScalar(), NewScalar(), NewScalar(), NewScalar()
 	Assign(flags, arg(argFlags))
@@ -22,8 +22,8 @@ func (k kernel) fetchRounded(arg func(int) Memory, runC Memory) {
 	Label("asked")
 }
 
-// addRounded rounds the sums, which stay floats, and adds the bias that is for rounded ones, if there is one. Of that,
-// whole vectors are read.
+// addRounded rounds the sums, keeping them as floats, and adds the bias for rounded sums, if there is one. It reads
+// whole vectors of the bias.
 func (k kernel) addRounded(sums [][]Vector, arg func(int) Memory) {
 	bias := NewScalar()
 	Assign(bias, arg(argRoundedBias))

@@ -7,24 +7,24 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The functions of this file multiply a row with a matrix, dst += x·b, and read the matrix in the order of memory. The
-// products of eight rows of b are added up and their sum is added to dst, so that the additions to dst, which wait for
-// each other, are few; the rows that are left over are added one by one.
+// The functions of this file multiply a row with a matrix, dst += x·b, and read the matrix in memory order. The
+// products of eight rows of b are summed before they are added to dst, so that there are few additions to dst, which
+// depend on each other; remaining rows are added one by one.
 
-// rowParameters are those of the functions that keep dst in memory: groups of 8 or 1 rows of b, stride bytes apart,
-// each of a number of whole vectors and, if the mask is not 0, an incomplete one.
+// rowParameters are those of the functions that keep dst in memory. They process groups of 8 or 1 rows of b, stride
+// bytes apart, each with a number of whole vectors and, if the mask is not 0, a partial one.
 const rowParameters = "(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)"
 
-// panelParameters are those of the functions that keep dst in registers: panels of b that follow each other, as do the
-// parts of dst, each of groups of 8 rows of b and then the rest, of a fixed number of vectors.
+// panelParameters are those of the functions that keep dst in registers. They process contiguous panels of b, and
+// contiguous parts of dst; a panel has groups of 8 rows of b, then the remaining rows, with a fixed number of vectors.
 const panelParameters = "(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)"
 
-// panel is a function that keeps dst in registers: a whole packed panel, or a matrix with fewer columns than a vector
-// has lanes.
+// panel is a function that keeps dst in registers: for a whole packed panel, or for a matrix with fewer columns than a
+// vector has lanes.
 type panel struct {
 	kernel
-	narrow bool   // one incomplete vector
-	half   string // the type of 16-bit numbers, which are widened in registers: F16 or BF16, or none
+	narrow bool   // a single partial vector
+	half   string // the type of 16-bit numbers, F16 or BF16, which are widened in registers; "" for none
 }
 
 func (p panel) name() string {
@@ -58,7 +58,7 @@ func halfPanels() []panel {
 	return all
 }
 
-// rowStubs declares the functions of this file in Go.
+// rowStubs returns the Go declarations of this file's functions.
 func rowStubs() string {
 	var s strings.Builder
 	s.WriteString("\n//go:noinline\nfunc callRowProduct(wide, eight bool, dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer) {\n\tswitch {\n")
@@ -126,7 +126,7 @@ func text(wide bool, name, parameters string) func(name string) Scalar {
 	return func(name string) Scalar { return Parameter(name) }
 }
 
-// masks loads the lanes of an incomplete vector and returns functions that load and store such a vector.
+// masks loads the mask of a partial vector and returns functions that load and store such a vector.
 func (k kernel) masks(mask, table Scalar) (load func(m Memory, v Vector), store func(v Vector, m Memory)) {
 	if k.wide {
 		bits := MaskBits(mask)
@@ -136,7 +136,7 @@ func (k kernel) masks(mask, table Scalar) (load func(m Memory, v Vector), store 
 	return func(m Memory, v Vector) { LoadWhere(v, lanes, m) }, func(v Vector, m Memory) { StoreWhere(m, lanes, v) }
 }
 
-// eightRows addresses rows from low (0 to 3) and high (4 to 7), which are advanced together.
+// eightRows addresses rows from low (0 to 3) and high (4 to 7), which advance together.
 type eightRows struct{ low, high, stride, stride3 Scalar }
 
 func newEightRows(stride Scalar) eightRows {
@@ -246,7 +246,7 @@ func emitRowProduct(k kernel, rows int) {
 	End()
 }
 
-// widened loads a vector of 16-bit numbers as float32.
+// widened loads a vector of 16-bit numbers and widens it to float32.
 func (p panel) widened(from Memory) Vector {
 	v := p.vector()
 	if p.half == "F16" {
@@ -269,7 +269,7 @@ func (p panel) emit() {
 	x, n := NewScalar(), NewScalar()
 	scalar := p.vector()
 	sums, parts := make([]Vector, p.vectors), make([]Vector, p.vectors)
-	// product adds row r to the given sums, or begins them.
+	// product adds row r to the given sums, or starts them.
 	product := func(r int, to []Vector, begin bool) {
 		Broadcast(scalar, Memory{Base: x, Offset: 4 * r})
 		for j, s := range to {

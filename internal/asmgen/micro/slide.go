@@ -8,11 +8,11 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Slide kernels are depthwise convolutions along rows of pixels: an input that is in a register is multiplied with all
-// taps that meet it. A tile is a run of outputs of a row; all channels of a tile come before the next tile, so that
-// memory is walked through in its order.
+// Slide kernels are depthwise convolutions along rows of pixels: each input in a register is multiplied with all taps
+// that use it. A tile is a run of outputs of a row; all channels of a tile come before the next tile, so that memory is
+// accessed in order.
 
-// Offsets in the argument block, which is the struct slideCall of the package.
+// Offsets in the argument block, the package's struct slideCall.
 const (
 	slideA = 8 * iota
 	slideB
@@ -43,30 +43,30 @@ const (
 )
 
 const (
-	slideLeft  = 1 << iota // the inputs in front of the middle tap of a line's first output are missing
-	slideRight             // and those behind the middle tap of its last output
+	slideLeft  = 1 << iota // there are no inputs before the middle tap of a line's first output
+	slideRight             // there are none after the middle tap of its last output
 	slideReLU
 )
 
-// maxSlide is the largest number of outputs of a tile.
+// maxSlide is the maximum number of outputs of a tile.
 const maxSlide = 8
 
-// Seven weights leave room for six sums beside them in AVX2's registers. Their functions are large, so there are none
-// for the last few outputs of a row, which other kernels compute.
+// Besides seven weights, AVX2's registers hold six sums. Their functions are large, so there are none for the last few
+// outputs of a row, which other kernels compute.
 const (
 	maxSlide7AVX2 = 6
 	minSlide7     = 3
 )
 
-// skips are the numbers of outputs of a tile for which there are functions of two taps and functions that leave every
-// other output out: they have the same reasons to be few.
+// skips are the tile sizes for which there are functions of two taps and functions with a stride of two: for the same
+// reasons there are few.
 var skips = []int{4, 8}
 
-// slide is a function for tiles of a number of pixels.
+// slide is a function for tiles of the given number of pixels.
 type slide struct {
 	wide         bool // AVX-512, else AVX2
 	taps, pixels int
-	stride       int // of outputs, in pixels: 1 or 2. With 2 no input may be missing
+	stride       int // between outputs, in pixels: 1 or 2. With 2 all inputs must exist
 }
 
 func (s slide) family() string {
@@ -114,8 +114,8 @@ func slides() [][]slide {
 	return all
 }
 
-// channelLoop emits body for all channels: whole vectors, the last of which may repeat channels of the one before it,
-// and with AVX-512 perhaps half a vector. Col counts bytes.
+// channelLoop emits body for all channels: whole vectors, the last of which may overlap the one before it, and with
+// AVX-512 possibly half a vector. Col is in bytes.
 func channelLoop(wide bool, arg func(int) Memory, body func(k kernel, col Scalar, suffix string)) {
 	k := kernel{wide: wide}
 	col := NewScalar()
@@ -246,7 +246,7 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 	Jump("part" + suffix)
 	Label("sum" + suffix)
 
-	for i := range s.stride * s.pixels { // the row that the next line sees first
+	for i := range s.stride * s.pixels { // the row that the next line reads first
 		Prefetch(Memory{Base: a})
 		if i < s.stride*s.pixels-1 {
 			Increase(a, step)
@@ -255,7 +255,7 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 	s.store(k, sums, arg, col, tileC, suffix)
 }
 
-// start returns the sums, which begin with the bias or with 0.
+// start returns the sums, initialized with the bias or 0.
 func (s slide) start(k kernel, arg func(int) Memory, col Scalar, suffix string) []Vector {
 	sums := make([]Vector, s.pixels)
 	for i := range sums {
@@ -277,7 +277,7 @@ func (s slide) start(k kernel, arg func(int) Memory, col Scalar, suffix string) 
 	return sums
 }
 
-// row adds the products of a row of the kernel.
+// row adds the products of one row of the kernel.
 func (s slide) row(k kernel, sums, weights []Vector, a, step, edges Scalar, suffix string) {
 	x := NewScalar()
 	Assign(x, a)
@@ -340,7 +340,7 @@ func (s slide) store(k kernel, sums []Vector, arg func(int) Memory, col Scalar, 
 	}
 }
 
-// emitSlides emits the functions of this file and returns their callers and declarations in Go.
+// emitSlides emits this file's functions and returns their Go callers and declarations.
 func emitSlides() (calls, stubs string) {
 	var c, s strings.Builder
 	call := func(family, count string, numbers []int, name func(int) string) {

@@ -7,13 +7,13 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// groupedSums is a function that adds up products of inputs and gradients for vectors of several groups.
+// groupedSums is a function that adds up products of inputs and gradients, in vectors that hold several groups.
 type groupedSums struct {
 	wide         bool // AVX-512, else AVX2
-	taps, inputs int  // inputs of a group, which has as many outputs
+	taps, inputs int  // inputs per group, which has as many outputs
 }
 
-// Offsets in the argument block, which is the struct groupedSumsCall of the package.
+// Offsets in the argument block, the package's struct groupedSumsCall.
 const (
 	groupedSumsA = 8 * iota
 	groupedSumsB
@@ -45,7 +45,7 @@ func (s groupedSums) emit() {
 	stepA, stepB := NewScalar(), NewScalar()
 	Assign(stepA, arg(groupedSumsAPixel))
 	Assign(stepB, arg(groupedSumsBPixel))
-	var places []Vector // of as many inputs as there are registers for
+	var places []Vector // lookup indices, for as many inputs as registers allow
 	if s.inputs == 8 {
 		for i := range 31 - s.taps*s.inputs - s.taps {
 			if i < s.inputs {
@@ -79,7 +79,7 @@ func (s groupedSums) emit() {
 		Load(up[0], Memory{Base: b})
 		Increase(b, stepB)
 	}
-	next := func(from, to int) { // meets the next input, at which the taps from from to to have an output
+	next := func(from, to int) { // handles the next input, for which the taps from from to to have an output
 		s.input(k, sums, up, places, from, to, a, indices)
 		Increase(a, stepA)
 	}
@@ -127,7 +127,7 @@ func (s groupedSums) emit() {
 	End()
 }
 
-// input adds the products of the inputs at a, each in the places of the outputs of its group.
+// input adds the products of the inputs at a, each broadcast to the lanes of its group's outputs.
 func (s groupedSums) input(k kernel, sums [][]Vector, up, places []Vector, from, to int, a, indices Scalar) {
 	for i := range s.inputs {
 		x := k.vector()
@@ -170,7 +170,7 @@ func (s groupedSums) flush(k kernel, sums [][]Vector, arg func(int) Memory) {
 	}
 }
 
-// emitGroupedSums emits the functions of this file and returns their callers and declarations in Go.
+// emitGroupedSums emits this file's functions and returns their Go callers and declarations.
 func emitGroupedSums() (calls, stubs string) {
 	var c, d strings.Builder
 	for _, wide := range []bool{false, true} {
@@ -178,7 +178,7 @@ func emitGroupedSums() (calls, stubs string) {
 			s := groupedSums{wide: wide, taps: taps}
 			fmt.Fprintf(&c, "\n//go:noinline\nfunc call%s%s(inputs int, c *groupedSumsCall) {\n\tswitch inputs {\n", strings.ToUpper(s.family()[:1]), s.family()[1:])
 			for _, s.inputs = range []int{2, 4, 8} {
-				if s.inputs == 8 && !wide { // a vector is one group then
+				if s.inputs == 8 && !wide { // then a vector is one group
 					continue
 				}
 				s.emit()

@@ -7,10 +7,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Grouped kernels are convolutions in groups along rows of pixels. A vector of the result covers several whole groups.
-// A vector of inputs, of which each lane holds one of its group, is multiplied with all taps that meet it.
+// Grouped kernels are grouped convolutions along rows of pixels. A vector of the result holds several whole groups. A
+// vector of inputs, each lane of which holds an input of its group, is multiplied with all taps that use it.
 
-// Offsets in the argument block, which is the struct groupedCall of the package.
+// Offsets in the argument block, the package's struct groupedCall.
 const (
 	groupedA = 8 * iota
 	groupedB
@@ -43,14 +43,14 @@ const groupedReLU = 1
 // indexBytes is the distance from the indices of one input to those of the next.
 const indexBytes = 64
 
-// grouped is a function for tiles of a number of pixels.
+// grouped is a function for tiles of the given number of pixels.
 type grouped struct {
 	wide         bool // AVX-512, else AVX2
 	taps, pixels int
 }
 
-// maxGrouped is bounded by the registers: a tile needs one for each pixel, tap, an input and what puts it in its
-// places.
+// maxGrouped is limited by the registers: a tile needs one for each pixel and each tap, one for an input and one for
+// its lookup index.
 func maxGrouped(wide bool) int {
 	if wide {
 		return 14
@@ -149,7 +149,7 @@ func (g grouped) emit() {
 	End()
 }
 
-// start returns the sums, which begin with the bias or with 0.
+// start returns the sums, initialized with the bias or 0.
 func (g grouped) start(k kernel, arg func(int) Memory) []Vector {
 	sums := make([]Vector, g.pixels)
 	for i := range sums {
@@ -213,7 +213,7 @@ func (g grouped) store(k kernel, sums []Vector, arg func(int) Memory, tileC Memo
 	}
 }
 
-// emitGrouped emits the functions of this file and returns their callers and declarations in Go.
+// emitGrouped emits this file's functions and returns their Go callers and declarations.
 func emitGrouped() (calls, stubs string) {
 	var c, s strings.Builder
 	for _, wide := range []bool{false, true} {

@@ -6,8 +6,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// slideSums is a function that adds up products of inputs and gradients for three taps on each of a number of rows of
-// the kernel.
+// slideSums is a function that adds up products of inputs and gradients for three taps on each of several rows of the
+// kernel.
 type slideSums struct {
 	wide bool
 	rows int
@@ -65,7 +65,7 @@ func (s slideSums) emit() {
 
 // line adds the products of a line. The gradients of the last three outputs are in registers.
 func (s slideSums) line(k kernel, sums [][]Vector, arg func(int) Memory, a, b, step, segment Scalar, suffix string) {
-	aheadA, aheadB := NewScalar(), NewScalar() // from a number to that of the next line which no line before has seen
+	aheadA, aheadB := NewScalar(), NewScalar() // distances to the numbers of the next line that no previous line has read
 	Assign(aheadA, arg(slideALine))
 	for range s.rows - 1 {
 		Increase(aheadA, segment)
@@ -75,7 +75,7 @@ func (s slideSums) line(k kernel, sums [][]Vector, arg func(int) Memory, a, b, s
 	for i := range up {
 		up[i] = k.vector()
 	}
-	next := func(from, to int, load bool) { // meets the next input, at which the taps from to to have an output
+	next := func(from, to int, load bool) { // handles the next input, for which the taps from from to to have an output
 		for i := min(to, sumTaps-1); i > 0; i-- {
 			Copy(up[i], up[i-1])
 		}
@@ -119,7 +119,7 @@ func (s slideSums) line(k kernel, sums [][]Vector, arg func(int) Memory, a, b, s
 	Label("ended" + suffix)
 }
 
-// flush adds the sums to memory, but for those of channels that had their turn.
+// flush adds the sums to memory, except those of channels that were handled already.
 func (s slideSums) flush(k kernel, sums [][]Vector, arg func(int) Memory, col, step Scalar, suffix string) {
 	masked := func() {
 		mask := NewScalar()
@@ -133,7 +133,7 @@ func (s slideSums) flush(k kernel, sums [][]Vector, arg func(int) Memory, col, s
 		}
 	}
 	if suffix == "" {
-		JumpNotEqual(arg(slideTail), Number(0), "unique") // if a half comes after it, that is what may repeat channels
+		JumpNotEqual(arg(slideTail), Number(0), "unique") // if half a vector follows, that is the one that may repeat channels
 		JumpNotEqual(col, arg(slideLast), "unique")
 		masked()
 		Label("unique")

@@ -4,7 +4,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// start returns the sums, which begin with the bias, with C or with 0.
+// start returns the sums, initialized with the bias, C or 0.
 func (k kernel) start(arg func(int) Memory, firstBias, runC Memory, mask Mask) [][]Vector {
 	sums := make([][]Vector, k.rows)
 	for r := range sums {
@@ -45,7 +45,7 @@ func (k kernel) start(arg func(int) Memory, firstBias, runC Memory, mask Mask) [
 	return sums
 }
 
-// continues reports whether the sums may begin with C: those of whole panels of large matrices do.
+// continues reports whether the sums may start with C: those of whole panels of large matrices may.
 func (k kernel) continues() bool { return k.fetches() && !k.halves }
 
 // loader returns a function that loads a vector of a row, the last one with the mask.
@@ -65,7 +65,7 @@ func (k kernel) loader(arg func(int) Memory, mask Mask) func(m Memory, v Vector,
 }
 
 // epilogue adds C, applies relu and stores. AVX-512 always masks the last vector; AVX2, where masked stores are slow,
-// has a path of its own for it.
+// has a separate path for it.
 func (k kernel) epilogue(sums [][]Vector, arg func(int) Memory, runC Memory, mask Mask) {
 	if k.wide {
 		k.finish(sums, arg, runC, "", &mask)
@@ -84,7 +84,7 @@ func (k kernel) epilogue(sums [][]Vector, arg func(int) Memory, runC Memory, mas
 	Label("stored")
 }
 
-// finish is epilogue with a mask for the last vectors, or with none.
+// finish is epilogue with a mask for the last vectors, or without one.
 func (k kernel) finish(sums [][]Vector, arg func(int) Memory, runC Memory, suffix string, mask *Mask) {
 	flags, c, row := NewScalar(), NewScalar(), NewScalar()
 	Assign(flags, arg(argFlags))
@@ -132,7 +132,7 @@ func (k kernel) finish(sums [][]Vector, arg func(int) Memory, runC Memory, suffi
 	}
 }
 
-// eachVector visits the sums with their places in C; it advances c.
+// eachVector visits the sums with their addresses in C; it advances c.
 func (k kernel) eachVector(sums [][]Vector, c, row Scalar, visit func(m Memory, v Vector, last bool)) {
 	for r := range sums {
 		for i, v := range sums[r] {
