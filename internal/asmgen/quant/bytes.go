@@ -6,9 +6,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Products of digits without a sign with a block of a panel of four bits that was unpacked to bytes with one, zero
-// points subtracted: the numbers of 64 columns in groups of four rows. Many rows share the unpacking, which also adds
-// up what the sums are too large by: 128 times those of the weights.
+// Products of unsigned digits with a block of a 4-bit panel that was unpacked to signed bytes, with zero points
+// subtracted: 64 columns in groups of four rows. Many rows share the unpacking, which also computes the excess of the
+// sums: 128 times the sums of the weights.
 
 var wide = Machine{Name: "VNNI", Bytes: 64}
 
@@ -51,8 +51,8 @@ func bytesOfNibbles() {
 	End()
 }
 
-// digitsVNNI adds what rows of digits times unpacked bytes stand for to rows of y, of 64 columns or the first 32: the
-// sums, which begin with start, are joined and scaled as combine does.
+// digitsVNNI multiplies rows of digits by unpacked bytes, for 64 columns or the first 32, and adds the numbers that
+// these represent to rows of y. The sums begin with start; they are joined and scaled as in combine.
 func digitsVNNI(rows, vectors int) {
 	Begin(wide, fmt.Sprintf("digits%dx%d", rows, 16*vectors), "y, x, w, groups, plane, start, scale, factor, ldy uintptr", "")
 	Doc(fmt.Sprintf("digits%dx%dVNNI adds what %d rows of digits times %d columns of bytes stand for to rows of y.", rows, 16*vectors, rows, 16*vectors))
@@ -113,7 +113,7 @@ func digitsVNNI(rows, vectors int) {
 	End()
 }
 
-// joinDigits adds what the sums of digits of rows stand for to rows of y, as the functions above do.
+// joinDigits adds the numbers represented by sums of digits to rows of y, like the functions above.
 func joinDigits() {
 	Begin(wide, "joinDigits", "y, sums, start, scale, factor, rows, ldy uintptr", "")
 	Doc("joinDigitsVNNI adds what rows of sums of three digits for 64 columns, which begin with start, stand for to rows of y.")
@@ -133,7 +133,7 @@ func joinDigits() {
 		for d := digits - 2; d >= 0; d-- {
 			AddInt(digit, starts[v], Memory{Base: sums, Offset: 256*d + 64*v})
 			ToFloat(digit, digit)
-			MultiplyAdd(total, base, digit) // products with 256 are not rounded, so that these are the bits of two operations
+			MultiplyAdd(total, base, digit) // products with 256 are exact, so that these are the bits of two operations
 		}
 		Broadcast(by, Memory{Base: factor})
 		Multiply(by, by, scales[v])
@@ -148,7 +148,7 @@ func joinDigits() {
 	End()
 }
 
-// rowsOfPlanes returns where the planes of each of one or two rows begin.
+// rowsOfPlanes returns the beginnings of the planes of one or two rows.
 func rowsOfPlanes(rows int, x, plane Scalar) [2]Scalar {
 	ofRow := [2]Scalar{x}
 	if rows == 2 {

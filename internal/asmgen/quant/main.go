@@ -57,8 +57,8 @@ func main() {
 	}
 }
 
-// vnni adds the products of rows of x with the panel w to rows of c: 64 columns in four registers a row. AddDots
-// multiplies bytes without a sign (the weights plus 128) by bytes with one and adds four products to each number.
+// vnni adds the products of rows of x with the panel w to rows of c: 64 columns in four registers per row. AddDots
+// multiplies unsigned bytes (the weights plus 128) by signed ones and adds four products to each number.
 func vnni(rows int) {
 	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("rows%d", rows), "c, x, w, groups, ldc, ldx uintptr", "")
 	Doc(fmt.Sprintf("rows%dVNNI adds %d rows of x times a panel to c.", rows, rows))
@@ -91,7 +91,7 @@ func vnni(rows int) {
 	End()
 }
 
-// loadSums loads rows of c, ldc bytes apart, into so many vectors each.
+// loadSums loads rows of c, ldc bytes apart, into the given number of vectors each.
 func loadSums(rows, vectors, bytes int, c, ldc Scalar) [][]Vector {
 	row := NewScalar()
 	Assign(row, c)
@@ -109,7 +109,7 @@ func loadSums(rows, vectors, bytes int, c, ldc Scalar) [][]Vector {
 	return acc
 }
 
-// storeSums is the opposite; it moves c.
+// storeSums stores them again; it advances c.
 func storeSums(acc [][]Vector, bytes int, c, ldc Scalar) {
 	for r := range acc {
 		for v := range acc[r] {
@@ -121,7 +121,7 @@ func storeSums(acc [][]Vector, bytes int, c, ldc Scalar) {
 	}
 }
 
-// ofRow is where row r of x is; x3 is the fourth one.
+// ofRow is the memory of row r of x; x3 points to the fourth row.
 func ofRow(r int, x, x3, ldx Scalar) Memory {
 	if r >= 3 {
 		x, r = x3, r-3
@@ -132,10 +132,10 @@ func ofRow(r int, x, x3, ldx Scalar) Memory {
 	return Memory{Base: x, Index: ldx, Scale: uint8(r)}
 }
 
-// avx2 does so for one row, widened to 16 bits so that no sum of two products overflows: the even bytes of the weights
-// and the odd ones times the even and the odd numbers of x, which the caller has widened and put side by side. Weights
-// are asked for ahead, which doubles the rate at which they come from the third-level cache of a processor without
-// AVX-512.
+// avx2 does so for one row. Bytes are widened to 16 bits, so that no sum of two products overflows: the even and the
+// odd bytes of the weights are multiplied by the even and the odd numbers of x, which the caller has widened and
+// arranged in pairs. Weights are prefetched, which doubles the rate at which they come from the third-level cache of a
+// processor without AVX-512.
 func avx2() {
 	Begin(AVX2, "row", "c, x, w, groups uintptr", "")
 	Doc("rowAVX2 adds a row of x times a panel to c.")
@@ -172,9 +172,9 @@ func avx2() {
 	End()
 }
 
-// avx2Rows does so for six rows and two vectors of columns, so that a vector of weights is taken apart once for all
-// rows, and as many sums as there are registers for are in registers. The rest of the panel is for other calls. Three
-// rows times four vectors, which read more for each sum, were slower than one row.
+// avx2Rows does so for six rows and two vectors of columns, so that each vector of weights is split only once for all
+// rows, and the sums fill the registers. The rest of the panel is left to other calls. Three rows of four vectors,
+// which read more for each sum, were slower than one row.
 func avx2Rows() {
 	const rows, vectors = 6, 2
 	Begin(AVX2, "rows6", "c, x, w, groups, ldc, ldx uintptr", "")

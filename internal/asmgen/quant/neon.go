@@ -2,8 +2,8 @@ package main
 
 import "github.com/gokeras/gokeras/internal/asmgen/arm64"
 
-// The registers for arm64: half a line of weights at a time in V0 to V3, a number of each row of x in V4 to V6, what
-// makes signed numbers of the weights in V7, and the sums of half a panel, 8 vectors a row, from V8 on.
+// The registers for arm64: V0 to V3 hold half a line of weights at a time, V4 to V6 a number of each row of x, V7 what
+// turns the weights into signed numbers, V8 onwards the sums of half a panel, 8 vectors per row.
 const (
 	firstWeight arm64.V = 0
 	firstX      arm64.V = 4
@@ -11,8 +11,8 @@ const (
 	firstSum    arm64.V = 8
 )
 
-// writeNEON writes products of one to three rows with half a panel, by instructions that add four products of bytes
-// with signs at once (FEAT_DotProd), and those with numbers of four bits.
+// writeNEON writes products of one to three rows with half a panel, using instructions that add four products of signed
+// bytes at once (FEAT_DotProd), and those with 4-bit numbers.
 func writeNEON(name string) error {
 	t := arm64.NewText(generator)
 	for rows := 1; rows <= 3; rows++ {

@@ -2,17 +2,16 @@ package main
 
 import "github.com/gokeras/gokeras/internal/asmgen/arm64"
 
-// Products with numbers of four bits for arm64, eight columns of each half of a panel at a time: 32 bytes of weights in
-// V0 and V1, which become the low halves of the bytes there and the high ones in V2 and V3, a digit of x in V4, the
-// mask of low halves in V7, and the sums from V8 on: for each row and digit two vectors of each half. Numbers without a
-// sign below 16 are ones with a sign, too.
+// Products with 4-bit numbers for arm64, eight columns of each half of a panel at a time. V0 and V1 hold 32 bytes of
+// weights and then their low halves, V2 and V3 the high halves, V4 a digit of x, V7 the mask of low halves, V8 onwards
+// the sums: for each row and digit two vectors of each half. Unsigned numbers below 16 are valid as signed ones too.
 const (
 	highWeight arm64.V = 2
 	digit      arm64.V = 4
 	lowMask    arm64.V = 7
 )
 
-// nibbleSum is the register with the sums of a row and a digit, of so many vectors: low, low, high, high.
+// nibbleSum is the register with a vector of the sums of a row and a digit. The four vectors are: low, low, high, high.
 func nibbleSum(row, digit, vector int) arm64.V {
 	return firstSum + arm64.V(4*(digits*row+digit)+vector)
 }

@@ -6,16 +6,16 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Products of numbers of 24 bits, three digits of 8 bits, with a panel of 64 columns of numbers of four bits. Each 128
-// bytes of the panel hold four rows: in the low halves of its 32 words of 32 bits columns 0 to 31, in the high halves
-// columns 32 to 63. The sums of each digit are apart.
+// Products of 24-bit numbers, as three 8-bit digits, with a panel of 64 columns of 4-bit numbers. Each 128 bytes of the
+// panel hold four rows: the low halves of its 32 words of 32 bits are columns 0 to 31, the high halves columns 32 to
+// 63. Each digit has separate sums.
 
 const (
 	digits     = 3
 	lowNibbles = 0x0f0f0f0f
 )
 
-// nibblesVNNI sets the sums of rows of x: for each row those of each digit, 64 columns.
+// nibblesVNNI sets the sums of rows of x: for each row and digit, 64 columns.
 func nibblesVNNI(rows int) {
 	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("nibbles%d", rows), "sums, x, w, groups, plane uintptr", "")
 	Doc(fmt.Sprintf("nibbles%dVNNI sets sums to %d rows of digits, of which each digit has a plane, times a panel of four bits.", rows, rows))
@@ -57,7 +57,7 @@ func nibblesVNNI(rows int) {
 	End()
 }
 
-// loadNibbles loads 128 bytes: their lower halves to the first two vectors, their upper halves to the others.
+// loadNibbles loads 128 bytes: their low halves into the first two vectors, their high halves into the others.
 func loadNibbles(to *[4]Vector, w Scalar, low Vector) {
 	for v := range 2 {
 		LoadInt(to[2+v], Memory{Base: w, Offset: 64 * v})
@@ -67,7 +67,7 @@ func loadNibbles(to *[4]Vector, w Scalar, low Vector) {
 	}
 }
 
-// digitAt is where a group of a row has a digit.
+// digitAt is the memory of a digit of a row's group.
 func digitAt(x, plane Scalar, digit int) Memory {
 	if digit == 0 {
 		return Memory{Base: x}
@@ -75,11 +75,11 @@ func digitAt(x, plane Scalar, digit int) Memory {
 	return Memory{Base: x, Index: plane, Scale: uint8(digit)}
 }
 
-// wordSums is how many sums of two products, which are at most 2·15·128, sums of 16 bits have room for.
+// wordSums is how many sums of two products, each at most 2·15·128, fit into 16 bits.
 const wordSums = 8
 
-// nibblesAVX2 does so for one row, eight columns of each half at a time: sums of 16 bits, which are widened when they
-// are full, so that an instruction multiplies for most additions alone.
+// nibblesAVX2 does so for one row, eight columns of each half at a time. It adds up in 16 bits, and widens the sums
+// when they are full, so that most additions need only one multiplying instruction.
 func nibblesAVX2() {
 	Begin(AVX2, "nibbles1", "sums, x, w, groups, plane uintptr", "")
 	Doc("nibbles1AVX2 sets sums to a row of digits times a panel of four bits.")
@@ -146,8 +146,8 @@ func nibblesAVX2() {
 	End()
 }
 
-// combine adds what the sums of a block stand for to 64 numbers of y: the zero points, to which an excess is added as
-// one is to the weights, times the sums of the digits are subtracted, the digits put together and scaled.
+// combine adds the numbers that a block's sums represent to 64 numbers of y. It subtracts the zero points (plus an
+// excess, which the weights have too) times the sums of the digits, joins the digits and scales them.
 func combine(m Machine) {
 	Begin(m, "combine", "y, sums, zero, scale, digits, how uintptr", "")
 	Doc("combine" + m.Name + " adds what the sums of a block stand for to y.")

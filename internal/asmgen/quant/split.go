@@ -2,10 +2,10 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// split writes the digits of n numbers, whole vectors of them: each is multiplied by a power of two, made an integer,
-// and its digits go to three planes. Plus 128 in each digit, whose carries and borrows are in the others then, digits
-// are bytes without a sign; a vector of the sums of each goes to sums. how has the power of two, and what is flipped of
-// each byte: 128 for digits with a sign.
+// split writes the digits of n numbers, in whole vectors: it multiplies each number by a power of two, converts it to
+// an integer, and writes its digits to three planes. 128 is added to each digit, with carries and borrows between them,
+// so that digits are unsigned bytes. A vector of the sums of each digit goes to sums. how has the power of two, and the
+// bits to flip in each byte: 128 for signed digits.
 func split(m Machine) {
 	Begin(m, "split", "to, plane, x, sums, how, n uintptr", "")
 	Doc("split" + m.Name + " writes the digits of n numbers.")
@@ -43,8 +43,8 @@ func split(m Machine) {
 	End()
 }
 
-// largest stores a vector of the largest bits of n numbers without their signs, whole vectors of them: of finite ones
-// the largest number, more than those of any if there is one that is not.
+// largest stores a vector of the largest bits, without the sign, of n numbers, in whole vectors: these are the bits of
+// the largest magnitude if all numbers are finite, and larger than those of any finite number if not.
 func largest(m Machine) {
 	Begin(m, "largest", "to, x, n uintptr", "")
 	Doc("largest" + m.Name + " stores a vector of the largest bits of n numbers without their signs.")

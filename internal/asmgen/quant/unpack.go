@@ -7,10 +7,10 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// unpack writes the floats that 32 columns of a panel stand for: groups of four rows, each column of which has four
-// bytes side by side, step bytes from one group to the next. how has four amounts to shift the words of a column to
-// the right by, which leave the numbers of each row in the low bits; the mask of these; and what they are too large by,
-// which is added to the zero points. Vectors of 256 bits go over the groups once for each half of the columns.
+// unpack writes the floats represented by 32 columns of a panel. A group has four rows, with four adjacent bytes for
+// each column, and groups are step bytes apart. how has four amounts by which to shift a column's words right, which
+// leave the numbers of each row in the low bits; their mask; and their excess, which is added to the zero points.
+// Vectors of 256 bits go over the groups once for each half of the columns.
 func unpack(m Machine) {
 	Begin(m, "unpack", "dst, w, scale, zero, how, groups, step uintptr", "")
 	Doc("unpack" + m.Name + " writes the floats that 32 columns of a panel stand for.")
@@ -24,7 +24,7 @@ func unpack(m Machine) {
 	})
 }
 
-// unpackNibbles is unpack for numbers of four bits, which look up what they are as floats.
+// unpackNibbles is unpack for 4-bit numbers, which it converts to floats by table lookup.
 func unpackNibbles() {
 	m := Machine{Name: "AVX512", Bytes: 64}
 	Begin(m, "unpackNibbles", "dst, w, scale, zero, how, groups, step uintptr", "")
