@@ -33,7 +33,7 @@ func (p *Program) AMD64(file, generator, pkg string) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// compile hands the program over to avo, which allocates the registers.
+// compile passes the program to avo, which allocates the registers.
 func (p *Program) compile() (*ir.File, map[*function]*amd64, error) {
 	b := build.NewContext()
 	functions := map[*function]*amd64{}
@@ -75,7 +75,7 @@ func (f *function) compiled(functions map[*function]*amd64, to *ir.Function) {
 	functions[f].allocation = to.Allocation
 }
 
-// amd64 is a function while it is lowered to avo's instructions.
+// amd64 is a function being lowered to avo's instructions.
 type amd64 struct {
 	*function
 	b          *build.Context
@@ -108,7 +108,7 @@ func lower(b *build.Context, f *function) *amd64 {
 	return l
 }
 
-// register returns a new register of avo, or the one that r is another name of.
+// register returns avo's register for r, a new one if there is none yet.
 func (l *amd64) register(r *register) reg.Register {
 	switch {
 	case r.alias != nil:
@@ -149,7 +149,7 @@ func (l *amd64) operand(o Operand) operand.Op {
 	panic(fmt.Sprintf("%s: operand %T", l.name, o))
 }
 
-// instruction lowers one instruction. The operands of amd64 come in the opposite order.
+// instruction lowers one instruction. Operands of amd64 are in reverse order.
 func (l *amd64) instruction(i *instruction) {
 	b := l.b
 	ops := make([]operand.Op, len(i.operands))

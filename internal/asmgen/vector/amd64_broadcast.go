@@ -5,9 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// broadcasts are operations of AVX-512 that can read one number and use it in all lanes. They read constants that way:
-// Go's linker aligns data to 32 bytes, so half of all 64-byte constants would cross a cache line, and which ones
-// depends on everything else in the program.
+// broadcasts are AVX-512 operations that can read a single number and broadcast it to all lanes. Constants are read
+// that way: Go's linker aligns data to 32 bytes, so half of all 64-byte constants would cross a cache line, and which
+// ones depends on everything else in the program.
 var broadcasts = map[op]func(b *build.Context, ops ...operand.Op){
 	opLoad:             (*build.Context).VBROADCASTSS,
 	opAdd:              (*build.Context).VADDPS_BCST,
@@ -40,8 +40,8 @@ var broadcasts = map[op]func(b *build.Context, ops ...operand.Op){
 	opKeep:             func(b *build.Context, ops ...operand.Op) { b.VBROADCASTSS_Z(ops[0], ops[1], ops[2]) },
 }
 
-// broadcast lowers an operation on a constant whose numbers are all the same, and reports false for what cannot read
-// one number only.
+// broadcast lowers an operation on a constant whose numbers are all the same; it returns false if the operation cannot
+// read a single number.
 func (l *amd64) broadcast(i *instruction, ops []operand.Op) bool {
 	if l.wide() && l.double {
 		return l.broadcastDouble(i, ops)

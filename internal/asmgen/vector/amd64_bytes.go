@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Neither avo nor Go's assembler knows VDPBF16PS. Its operands and its place in the tables of opcodes are those of
-// VPDPWSSD, from which it differs by the mandatory prefix alone. So generators record VPDPWSSD, which avo gives
-// registers, and its lines become bytes when the text is written.
+// Neither avo nor Go's assembler supports VDPBF16PS. Its operands and its place in the opcode tables are those of
+// VPDPWSSD, from which it differs only in the mandatory prefix. So generators record VPDPWSSD, to which avo assigns
+// registers, and its lines are replaced by bytes when the text is written.
 var halfPairs = regexp.MustCompile(`(?m)^\tVPDPWSSD\.BCST +(-?\d+)?\((\w+)\)(?:\((\w+)\*(\d)\))?, Z(\d+), Z(\d+)$`)
 
 // generalRegisters are in the order of their numbers.
@@ -22,7 +22,7 @@ func encodeHalfPairs(text []byte) ([]byte, error) {
 	out := halfPairs.ReplaceAllFunc(text, func(line []byte) []byte {
 		m := halfPairs.FindSubmatch(line)
 		number := func(i int) int {
-			n, _ := strconv.Atoi(string(m[i])) // "": 0
+			n, _ := strconv.Atoi(string(m[i])) // "" gives 0
 			return n
 		}
 		base, index := slices.Index(generalRegisters, string(m[2])), -1
@@ -51,7 +51,8 @@ func encodeHalfPairs(text []byte) ([]byte, error) {
 	return out, err
 }
 
-// halfPairsOf encodes VDPBF16PS sum, a, a number at base + index·scale + disp for all lanes; index is −1 without one.
+// halfPairsOf encodes VDPBF16PS sum, a, and the number at base + index·scale + disp broadcast to all lanes; index is −1
+// if there is none.
 func halfPairsOf(sum, a, base, index, scale, disp int) []byte {
 	not := func(x, bit int) byte { return byte(^x >> bit & 1) }
 	x := byte(1)
@@ -59,11 +60,11 @@ func halfPairsOf(sum, a, base, index, scale, disp int) []byte {
 		x = not(index, 3)
 	}
 	code := []byte{0x62,
-		not(sum, 3)<<7 | x<<6 | not(base, 3)<<5 | not(sum, 4)<<4 | 2, // of the table 0F 38
+		not(sum, 3)<<7 | x<<6 | not(base, 3)<<5 | not(sum, 4)<<4 | 2, // opcode map 0F 38
 		byte(^a&15)<<3 | 1<<2 | 2,                                    // prefix F3
-		2<<5 | 1<<4 | not(a, 4)<<3,                                   // 512 bits, one number
+		2<<5 | 1<<4 | not(a, 4)<<3,                                   // 512 bits, broadcast
 		0x52}
-	mode, size := byte(2), 4 // the displacement: of 32 bits, of 8 bits in units of the number, or none
+	mode, size := byte(2), 4 // the displacement: 32 bits, 8 bits in units of the number, or none
 	switch {
 	case disp == 0 && base&7 != 5:
 		mode, size = 0, 0
@@ -86,8 +87,8 @@ func halfPairsOf(sum, a, base, index, scale, disp int) []byte {
 	return code
 }
 
-// Nor do they know VCVTNEPS2BF16, for which generators record VCVTQQ2PS, and VCVTNE2PS2BF16, for which they record
-// VPSADBW.
+// They do not support VCVTNEPS2BF16 either, for which generators record VCVTQQ2PS, nor VCVTNE2PS2BF16, for which they
+// record VPSADBW.
 var (
 	rounding     = regexp.MustCompile(`(?m)^\tVCVTQQ2PS +Z(\d+), Y(\d+)$`)
 	roundingPair = regexp.MustCompile(`(?m)^\tVPSADBW +Z(\d+), Z(\d+), Z(\d+)$`)
@@ -99,7 +100,7 @@ func encodeRounding(text []byte) []byte {
 	return encodeLines(text, roundingPair, "VPSADBW", "VCVTNE2PS2BF16", func(n []int) []byte { return roundingPairOf(n[2], n[1], n[0]) })
 }
 
-// encodeLines replaces the lines that match an expression by bytes; encode is given the numbers of the registers.
+// encodeLines replaces the lines that match an expression by bytes; encode receives the numbers of the registers.
 func encodeLines(text []byte, lines *regexp.Regexp, from, to string, encode func(registers []int) []byte) []byte {
 	return lines.ReplaceAllFunc(text, func(line []byte) []byte {
 		var registers []int
@@ -118,21 +119,22 @@ func encodeLines(text []byte, lines *regexp.Regexp, from, to string, encode func
 	})
 }
 
-// roundingOf encodes VCVTNEPS2BF16 of a vector of 512 bits to one of 256.
+// roundingOf encodes VCVTNEPS2BF16 from a vector of 512 bits to one of 256.
 func roundingOf(to, from int) []byte {
 	return registersOf(to, 0, from, 0x7e) // prefix F3
 }
 
-// roundingPairOf encodes VCVTNE2PS2BF16 of two vectors of 512 bits to one.
+// roundingPairOf encodes VCVTNE2PS2BF16 from two vectors of 512 bits to one.
 func roundingPairOf(to, high, low int) []byte {
 	return registersOf(to, high, low, 0x7f) // prefix F2
 }
 
-// registersOf encodes one of these conversions, with the prefix as in a byte without the second operand.
+// registersOf encodes one of these conversions; prefix includes the other bits of its byte, except those of the second
+// operand.
 func registersOf(to, second, third int, prefix byte) []byte {
 	not := func(x, bit int) byte { return byte(^x >> bit & 1) }
 	return []byte{0x62,
-		not(to, 3)<<7 | not(third, 4)<<6 | not(third, 3)<<5 | not(to, 4)<<4 | 2, // of the table 0F 38
+		not(to, 3)<<7 | not(third, 4)<<6 | not(third, 3)<<5 | not(to, 4)<<4 | 2, // opcode map 0F 38
 		prefix &^ (byte(second&15) << 3),
 		2<<5 | not(second, 4)<<3, // 512 bits
 		0x72, 0xc0 | byte(to&7)<<3 | byte(third&7)}

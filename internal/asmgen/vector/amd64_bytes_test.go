@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestHalfPairs compares the encoding with that of GNU's assembler, where there is one.
+// TestHalfPairs compares the encoding with that of GNU's assembler, if it is installed.
 func TestHalfPairs(t *testing.T) {
 	names := []string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
 	var source strings.Builder
@@ -60,7 +60,7 @@ func TestRoundingPair(t *testing.T) {
 	compareWithAssembler(t, source.String(), want)
 }
 
-// compareWithAssembler compares code with what GNU's assembler, where there is one, makes of the source.
+// compareWithAssembler compares code with the output of GNU's assembler for the source, if it is installed.
 func compareWithAssembler(t *testing.T, source string, want []byte) {
 	t.Helper()
 	as, err := exec.LookPath("as")

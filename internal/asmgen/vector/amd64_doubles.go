@@ -6,8 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// maskDoubles lowers operations that make or use masks of 64-bit floats if they need another instruction than those of
-// 32 bits.
+// maskDoubles lowers operations that make or use masks of float64 if they need a different instruction than float32.
 func (l *amd64) maskDoubles(i *instruction, ops []operand.Op) bool {
 	b := l.b
 	switch i.op {
@@ -51,7 +50,7 @@ func (l *amd64) maskDoubles(i *instruction, ops []operand.Op) bool {
 	return true
 }
 
-// loadDoublesMask makes a mask of one byte for each element.
+// loadDoublesMask makes a mask from one byte for each element.
 func (l *amd64) loadDoublesMask(from, to operand.Op) {
 	b := l.b
 	if l.wide() {
@@ -77,7 +76,7 @@ func (l *amd64) storeDoublesMask(ops []operand.Op) {
 	}
 	bits := b.GP32()
 	b.VMOVMSKPD(ops[0], bits)
-	b.IMUL3L(operand.U32(0x204081), bits, bits) // each bit goes to the lowest one of its byte, among others
+	b.IMUL3L(operand.U32(0x204081), bits, bits) // copies each bit to the lowest one of its byte
 	b.ANDL(operand.U32(0x01010101), bits)
 	b.MOVL(bits, ops[1])
 }
@@ -90,7 +89,7 @@ func (l *amd64) roundDoubles(i *instruction, ops []operand.Op) {
 	}
 }
 
-// widenDoubles makes floats of 64 bits of bytes or integers, of which there are half as many.
+// widenDoubles converts bytes or 32-bit integers, half as many as usual, to float64.
 func (l *amd64) widenDoubles(i *instruction, ops []operand.Op) bool {
 	half := func(o operand.Op) operand.Op {
 		if l.wide() {
@@ -111,7 +110,7 @@ func (l *amd64) widenDoubles(i *instruction, ops []operand.Op) bool {
 	return true
 }
 
-// broadcastDoubles are [broadcasts] of floats and integers of 64 bits.
+// broadcastDoubles are [broadcasts] of 64-bit floats and integers.
 var broadcastDoubles = map[op]func(b *build.Context, ops ...operand.Op){
 	opLoad:                (*build.Context).VBROADCASTSD,
 	opAdd:                 (*build.Context).VADDPD_BCST,
@@ -138,7 +137,7 @@ var broadcastDoubles = map[op]func(b *build.Context, ops ...operand.Op){
 	opKeep:                func(b *build.Context, ops ...operand.Op) { b.VBROADCASTSD_Z(ops[0], ops[1], ops[2]) },
 }
 
-// broadcastDouble lowers an operation on a constant of 64 bits, which is shorter than a vector.
+// broadcastDouble lowers an operation on a 64-bit constant, which is shorter than a vector.
 func (l *amd64) broadcastDouble(i *instruction, ops []operand.Op) bool {
 	for _, o := range i.operands {
 		m, ok := o.(Memory)

@@ -2,12 +2,12 @@ package vector
 
 import "strings"
 
-// instructionsPerLine is how many instructions share a line. Programs have a table of the lines of all code, which
-// takes two bytes for each instruction that begins one.
+// instructionsPerLine is how many instructions share a line. Programs contain a table of the line numbers of all code,
+// which takes two bytes for each instruction that begins a line.
 const instructionsPerLine = 32
 
-// shareLines puts instructions that follow each other onto one line, which ends with the first comment by slashes: it
-// would hide what comes after it. Instructions that name parameters keep lines of their own, for go vet.
+// shareLines joins successive instructions on one line. A // comment ends a line, since it would hide what follows.
+// Instructions that name parameters keep their own lines, for go vet.
 func shareLines(text []byte) []byte {
 	var out strings.Builder
 	onLine := 0

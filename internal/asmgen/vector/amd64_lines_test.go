@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Instructions share lines, but for those that name parameters; labels and comments stay as they are.
+// Instructions share lines, except those that name parameters; labels and comments stay as they are.
 func TestShareLines(t *testing.T) {
 	const text = "// func f(x uintptr)\nTEXT ·f(SB), NOSPLIT, $0-8\n\tMOVQ x+0(FP), AX\n\nnext:\n\t// loop\n\tVADDPD  (AX), Z0,  Z0\n\tDECQ    AX\n\tJNE     next\n\tRET\n\n"
 	const want = "// func f(x uintptr)\nTEXT ·f(SB), NOSPLIT, $0-8\n\tMOVQ x+0(FP), AX\n\nnext:\n\t// loop\n\tVADDPD (AX), Z0, Z0; DECQ AX; JNE next; RET\n\n"

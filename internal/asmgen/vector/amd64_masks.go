@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mask lowers operations that make or use masks: mask registers for AVX-512, vectors of all ones and zeros for AVX2.
+// mask lowers operations that make or use masks: mask registers for AVX-512, vectors of all ones or zeros for AVX2.
 func (l *amd64) mask(i *instruction, ops []operand.Op) bool {
 	b := l.b
 	if l.double && l.maskDoubles(i, ops) {

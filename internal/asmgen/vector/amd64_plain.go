@@ -72,7 +72,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opPrefetch:           func(b *build.Context, ops ...operand.Op) { b.PREFETCHT1(ops[0]) },
 }
 
-// plainFloat64 holds the operations that use another instruction for 64-bit floats.
+// plainFloat64 are the operations that use a different instruction for float64.
 var plainFloat64 = map[op]func(b *build.Context, ops ...operand.Op){
 	opLoad:         (*build.Context).VMOVUPD,
 	opStore:        (*build.Context).VMOVUPD,

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Inline is a function of one or two vectors that package jit writes into loops of its own: [Program.Inlines] turns
-// what was recorded into a table of instructions of AVX-512.
+// Inline is a function of one or two vectors that package jit inlines into its loops: [Program.Inlines] turns what was
+// recorded into a table of AVX-512 instructions.
 type Inline struct {
 	Name   string
 	In     []Vector
@@ -26,7 +26,7 @@ func BeginInline(name string, operands int) *Inline {
 	return i
 }
 
-// encoding is an instruction as package jit encodes it, and whether a number follows it.
+// encoding is an instruction in package jit's notation, and whether an immediate follows it.
 type encoding struct {
 	code     string
 	numbered bool
@@ -59,22 +59,22 @@ var encodings = map[op]encoding{
 // broadcastCode is the instruction that sets a register to a constant.
 const broadcastCode = "map0F38 | with66 | 0x18"
 
-// shifts are the numbers that stand in place of a register in instructions that shift.
+// shifts are the opcode extensions that shift instructions have in place of a register.
 var shifts = map[op]int{opShiftLeft: 6, opShiftRight: 2, opShiftRightSigned: 4}
 
-// inliner writes one function: registers that are not needed at the same time become one slot.
+// inliner writes one function. Registers that are not needed at the same time share a slot.
 type inliner struct {
 	*Inline
 	slots       map[*register]int
-	last        map[*register]int // the last instruction that has the register
-	taken       [2][]bool         // by slot: of vectors and of masks
+	last        map[*register]int // the last instruction that uses the register
+	taken       [2][]bool         // by slot, for vectors and for masks
 	text        strings.Builder
 	index       int
 	overwritten []bool // operands that the function changes
 	tables      *inlineTables
 }
 
-// inlineTables are the tables that functions look numbers up in.
+// inlineTables are the functions' lookup tables.
 type inlineTables []*constant
 
 func (t *inlineTables) number(c *constant) string {
@@ -86,7 +86,7 @@ func (t *inlineTables) number(c *constant) string {
 	return fmt.Sprint(i)
 }
 
-// text writes them as an array in Go.
+// text formats them as a Go array.
 func (t inlineTables) text() string {
 	var s strings.Builder
 	for _, c := range t {
@@ -99,7 +99,7 @@ func (t inlineTables) text() string {
 	return s.String()
 }
 
-// Inlines returns the functions as entries of an array in Go, and the tables that they look numbers up in.
+// Inlines returns the functions as entries of a Go array, and their lookup tables.
 func Inlines(list []*Inline) (functions, tables string) {
 	var s strings.Builder
 	var t inlineTables
@@ -145,7 +145,7 @@ func registerOf(o Operand) *register {
 	return nil
 }
 
-// slot returns the register's slot, a free one if it has none yet.
+// slot returns the register's slot, assigning a free one if it has none yet.
 func (w *inliner) slot(r *register) int {
 	if s, ok := w.slots[r]; ok {
 		return s
@@ -164,7 +164,7 @@ func (w *inliner) slot(r *register) int {
 	return s
 }
 
-// source returns the form of an operand in the table: a slot, one of the function's operands, or a constant.
+// source formats an operand for the table: a slot, one of the function's operands, or a constant.
 func (w *inliner) source(o Operand) (text string, constant bool) {
 	switch o := o.(type) {
 	case Memory:
@@ -185,7 +185,7 @@ func (w *inliner) source(o Operand) (text string, constant bool) {
 	return fmt.Sprint(w.slot(registerOf(o))), false
 }
 
-// free gives up the slots of registers that no later instruction has.
+// free frees the slots of registers that no later instruction uses.
 func (w *inliner) free(operands []Operand, but *register) {
 	for _, o := range operands {
 		r := registerOf(o)
@@ -253,7 +253,7 @@ func (w *inliner) instruction(i *instruction) {
 		}
 		w.text.WriteString("},\n")
 	}
-	if _, needed := w.last[dst]; !needed || w.last[dst] <= w.index { // nobody reads it
+	if _, needed := w.last[dst]; !needed || w.last[dst] <= w.index { // the result is unused
 		w.taken[map[bool]int{true: 1}[dst.class == bits]][to] = false
 	}
 }

@@ -1,10 +1,10 @@
 package vector
 
-// Predicate is a comparison. None of them traps, and all but Unordered, NotEqual and NotLessEqual are false if an
-// operand is NaN.
+// Predicate is a comparison. None raises floating-point exceptions, and all but Unordered, NotEqual and NotLessEqual
+// are false if an operand is NaN.
 type Predicate int
 
-// The predicates, by their numbers on amd64.
+// The predicates, with their numbers on amd64.
 const (
 	Equal        Predicate = 0
 	Unordered    Predicate = 3 // either is NaN
@@ -16,14 +16,14 @@ const (
 	GreaterThan  Predicate = 30
 )
 
-// Compare returns where a predicate b.
+// Compare returns the mask of a predicate b.
 func Compare(p Predicate, a Vector, b Operand) Mask {
 	k := newMask()
 	recordNumber(opCompare, int(p), k, a, b)
 	return k
 }
 
-// CompareInt returns where a predicate b, Equal or LessThan, of integers with a sign.
+// CompareInt returns the mask of a predicate b, which is Equal or LessThan, for signed integers.
 func CompareInt(p Predicate, a, b Vector) Mask {
 	k := newMask()
 	if p == Equal {
@@ -34,8 +34,8 @@ func CompareInt(p Predicate, a, b Vector) Mask {
 	return k
 }
 
-// Signs returns where the sign bit is set in v, all of whose bits equal it where the mask is kept in a vector. Then it
-// is v itself: v must not change while the mask is used.
+// Signs returns the mask of the sign bits of v. Where masks are vectors, the mask is v itself: then all bits of an
+// element of v must equal its sign, and v must not change while the mask is used.
 func Signs(v Vector) Mask {
 	k := newMask()
 	if !program.current.wide() {
@@ -45,7 +45,7 @@ func Signs(v Vector) Mask {
 	return k
 }
 
-// Odd returns where the lowest bit of integers is set.
+// Odd returns the mask of odd integers.
 func Odd(v Vector) Mask {
 	if !program.current.wide() {
 		high, spread := NewVector(v.bytes), NewVector(v.bytes)
@@ -59,14 +59,14 @@ func Odd(v Vector) Mask {
 	return k
 }
 
-// ZeroBytes returns where a byte in memory is 0. Zero is a vector of zeros, which AVX-512 does not read.
+// ZeroBytes returns the mask of zero bytes in memory. zero is a vector of zeros, which AVX-512 does not use.
 func ZeroBytes(from Memory, zero Vector) Mask {
 	k := newMask()
 	record(opZeroBytes, k, from, zero)
 	return k
 }
 
-// LoadMask returns where a byte in memory is not 0; it has no more than the lowest bit set.
+// LoadMask returns the mask of nonzero bytes in memory, which must be 0 or 1.
 func LoadMask(from Memory) Mask {
 	k := newMask()
 	record(opLoadMask, k, from)
@@ -82,10 +82,10 @@ func StoreMask(to Memory, k Mask) {
 	record(opStoreMask, to, k)
 }
 
-// MaskLanes makes a vector of all ones and zeros.
+// MaskLanes sets all bits of the elements in the mask, and clears the others.
 func MaskLanes(dst Vector, k Mask) { record(opMaskLanes, dst, k) }
 
-// Not returns where k is not set.
+// Not returns the complement of k.
 func Not(k Mask) Mask {
 	if program.current.wide() {
 		r := newMask()
@@ -97,7 +97,7 @@ func Not(k Mask) Mask {
 	return r
 }
 
-// Either adds b to a, and returns a.
+// Either sets a to a | b, and returns a.
 func Either(a, b Mask) Mask {
 	record(opEither, a, b)
 	return a
@@ -106,28 +106,28 @@ func Either(a, b Mask) Mask {
 // Blend sets dst to v where the mask is set.
 func Blend(dst Vector, k Mask, v Operand) { record(opBlend, dst, v, k) }
 
-// Choose sets dst to yes where the mask is set, and to no elsewhere. For vectors of 256 bits, where the two may be
-// other registers than dst.
+// Choose sets dst to yes where the mask is set, else to no. For vectors of 256 bits; yes and no may be other registers
+// than dst.
 func Choose(dst Vector, k Mask, yes, no Vector) { record(opChoose, dst, no, yes, k) }
 
-// Keep sets dst to v where the mask is set, and to 0 elsewhere.
+// Keep sets dst to v where the mask is set, else to 0.
 func Keep(dst Vector, k Mask, v Operand) { record(opKeep, dst, k, v) }
 
-// MaskBits makes a mask of the lowest bits of a number. For AVX-512.
+// MaskBits makes a mask from the lowest bits of a number. For AVX-512.
 func MaskBits(from Operand) Mask {
 	k := newMask()
 	record(opMaskBits, k, from)
 	return k
 }
 
-// MaskWords makes a mask of the lowest 32 bits of a number, for elements of 16 bits. For AVX-512.
+// MaskWords makes a mask for 16-bit elements from the lowest 32 bits of a number. For AVX-512.
 func MaskWords(from Memory) Mask {
 	k := newMask()
 	record(opMaskWords, k, from)
 	return k
 }
 
-// MaskTable makes a mask of all ones and zeros in memory. For vectors of 256 bits.
+// MaskTable makes a mask from a vector of all ones or zeros in memory. For vectors of 256 bits.
 func MaskTable(from Memory) Mask {
 	k := newMask()
 	record(opMaskTable, k, from)
@@ -137,13 +137,13 @@ func MaskTable(from Memory) Mask {
 // SetWhere sets all bits of the elements where the mask is set.
 func SetWhere(v Vector, k Mask) { record(opSetWhere, v, k) }
 
-// LoadWhere loads the elements where the mask is set, and 0 elsewhere; masked elements are not read.
+// LoadWhere loads the elements where the mask is set, and sets the others to 0 without reading them.
 func LoadWhere(dst Vector, k Mask, from Memory) { record(opLoadWhere, dst, k, from) }
 
 // StoreWhere stores the elements of v where the mask is set.
 func StoreWhere(to Memory, k Mask, v Vector) { record(opStoreWhere, to, k, v) }
 
-// Select sets each bit of dst to that of v where the bit of choice is set; with other, where it is not set. For
+// Select sets each bit of dst to that of v where the bit of choice is set, or, with other, where it is not set. For
 // AVX-512.
 func Select(dst, choice Vector, v Operand, other bool) {
 	table := 0xe2

@@ -9,9 +9,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/arm64"
 )
 
-// NEON writes the functions that were recorded for AVX2 for arm64, to a file: a vector of 256 bits is two registers, so
-// they are the same algorithms with the same bits. The registers are those that the function has on amd64, which has 16
-// of either kind: two and more of what is here.
+// NEON writes the functions recorded for AVX2 to a file for arm64. A vector of 256 bits becomes two registers, so the
+// algorithms and the bits are the same. The registers correspond to those that the function uses on amd64: arm64 has at
+// least twice the 16 that amd64 has of either kind.
 func (p *Program) NEON(file, generator string, leaveOut ...string) error {
 	_, registers, err := p.compile()
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *Program) NEON(file, generator string, leaveOut ...string) error {
 	return text.WriteFile(file)
 }
 
-// neon is a function while it is written for arm64.
+// neon is a function being written for arm64.
 type neon struct {
 	*Text
 	*function
@@ -50,13 +50,13 @@ type neon struct {
 
 	body    []instruction
 	kind    Kind
-	pairs   map[string]V // the first of two registers, by the one on amd64
-	scratch []V          // registers that are left
+	pairs   map[string]V // the first of two registers, by the register on amd64
+	scratch []V          // free registers
 }
 
 func (n *neon) emit() {
 	n.body = n.instructions
-	if n.assign(); len(n.scratch) < 3 { // leave out the unrolled loops: the other ones do it all
+	if n.assign(); len(n.scratch) < 3 { // leave out the unrolled loops: the others do the same work
 		n.body = slices.DeleteFunc(slices.Clone(n.instructions), func(i instruction) bool { return i.unrolled })
 		if n.assign(); len(n.scratch) < 3 {
 			panic("too many registers in " + n.name)
@@ -79,8 +79,8 @@ func (n *neon) physical(r *register) reg.Physical {
 	return n.amd64.allocation.LookupRegister(n.amd64.registers[r])
 }
 
-// assign gives each register of amd64 that the body uses two, in the order of their appearance, and lists those that
-// are left.
+// assign assigns two registers to each amd64 register of the body, in the order in which they appear, and lists the
+// free ones.
 func (n *neon) assign() {
 	n.pairs = map[string]V{}
 	for _, i := range n.body {
@@ -125,7 +125,7 @@ func (n *neon) pair(o Operand) [2]V {
 // spare is a register for temporaries within an instruction.
 func (n *neon) spare() V { return n.scratch[len(n.scratch)-1] }
 
-// halves is how many registers a vector takes.
+// halves is the number of registers of a vector.
 func halves(o Operand) int {
 	if v, ok := o.(Vector); ok && v.bytes < 32 {
 		return 1
@@ -133,11 +133,11 @@ func halves(o Operand) int {
 	return 2
 }
 
-// general are the registers for numbers; R19 and up are free for the translation.
+// general are the registers for scalars; those from R19 up are used by the translation.
 var general = map[string]string{"AX": "R0", "CX": "R1", "DX": "R2", "BX": "R3", "SI": "R4", "DI": "R5", "R8": "R6", "R9": "R7", "R10": "R8",
 	"R11": "R9", "R12": "R10", "R13": "R11", "R14": "R12", "R15": "R13"}
 
-// value writes a scalar or a number.
+// value formats a scalar or a number.
 func (n *neon) value(o Operand) string {
 	if v, ok := o.(Number); ok {
 		return fmt.Sprintf("$%d", int(v))
@@ -145,7 +145,7 @@ func (n *neon) value(o Operand) string {
 	return general[n.physical(o.(Scalar).register).Asm()]
 }
 
-// address returns a base register and an offset; with an index, it computes the sum first.
+// address returns a base register and an offset; if there is an index, it first computes the sum.
 func (n *neon) address(m Memory) (base string, offset int) {
 	base = n.value(m.Base)
 	if m.Index.register != nil {
@@ -156,8 +156,8 @@ func (n *neon) address(m Memory) (base string, offset int) {
 	return base, m.Offset
 }
 
-// source returns the registers that hold an operand's halves, which it loads into scratch registers if they are in
-// memory.
+// source returns the registers that hold an operand's halves. If the operand is in memory, it loads them into scratch
+// registers.
 func (n *neon) source(o Operand, scratch int) [2]V {
 	m, ok := o.(Memory)
 	if !ok {
@@ -182,7 +182,7 @@ func (n *neon) constant(m Memory, to V) {
 	n.Asm("FMOVQ (R20), F%d", to)
 }
 
-// scalar writes instructions on numbers, and control flow.
+// scalar writes instructions on scalars, and control flow.
 func (n *neon) scalar(i *instruction) bool {
 	a := i.operands
 	switch i.op {
@@ -237,7 +237,7 @@ func (n *neon) scalar(i *instruction) bool {
 var neonPlain = map[op]struct {
 	name string
 	code uint32
-	bits bool // whatever the elements are
+	bits bool // for any element type
 }{
 	opAdd: {"fadd", 0x4e20d400, false}, opSubtract: {"fsub", 0x4ea0d400, false}, opMultiply: {"fmul", 0x6e20dc00, false}, opDivide: {"fdiv", 0x6e20fc00, false},
 	opAnd: {"and", 0x4e201c00, true}, opOr: {"orr", 0x4ea01c00, true}, opXor: {"eor", 0x6e201c00, true},
@@ -247,7 +247,7 @@ var neonPlain = map[op]struct {
 	opXorInt: {"eor", 0x6e201c00, true}, opAddFirst: {"fadd", 0x4e20d400, false},
 }
 
-// float writes instructions on floats, and those that move vectors.
+// float writes instructions on floats, and moves of vectors.
 func (n *neon) float(i *instruction) bool {
 	k, a := n.kind, i.operands
 	if s, ok := neonPlain[i.op]; ok {
@@ -304,7 +304,7 @@ func (n *neon) float(i *instruction) bool {
 	return true
 }
 
-// lookup looks bytes up in 32 of a table.
+// lookup looks up bytes in a table of 32.
 func (n *neon) lookup(m Memory, index, d [2]V) {
 	n.constants[m.constant] = true
 	n.Asm("MOVD $%s<>(SB), R20", m.constant.name)
@@ -323,10 +323,10 @@ func tableText(text *Text, c *constant) {
 	text.Raw("GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", c.name, 4*len(c.words))
 }
 
-// count is how many registers an instruction's result takes.
+// count is the number of registers of an instruction's result.
 func (n *neon) count(i *instruction) int { return halves(i.operands[0]) }
 
-// each does something to each register of an instruction with one source.
+// each applies f to each register of an instruction with one source.
 func (n *neon) each(i *instruction, f func(d, x V)) {
 	x, d := n.source(i.operands[1], 0), n.pair(i.operands[0])
 	for h := range n.count(i) {
@@ -376,7 +376,7 @@ func (n *neon) extreme(i *instruction) {
 	}
 }
 
-// product writes products with a sum, rounded once: fmla and fmls add to their destination.
+// product writes fused multiply-adds: fmla and fmls add to their destination.
 func (n *neon) product(o op, c, b, d [2]V) {
 	const fmla, fmls = 0x4e20cc00, 0x4ea0cc00
 	k, t := n.kind, n.spare()

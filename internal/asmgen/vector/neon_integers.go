@@ -11,7 +11,7 @@ func (n *neon) integer(i *instruction) bool {
 	case opTruncateToInt:
 		n.each(i, func(d, x V) { n.Two(k, "fcvtzs", 0x4ea1b800, d, x) })
 	case opToFloat:
-		if n.double { // of integers in the first of two registers
+		if n.double { // the integers are in the first of two registers
 			d, x := n.pair(i.operands[0]), n.pair(i.operands[1])[0]
 			n.Asm("VEXT $8, %v.B16, %v.B16, %v.B16", x, x, n.spare())
 			for h, from := range []V{x, n.spare()} {
@@ -87,7 +87,7 @@ func (n *neon) integer(i *instruction) bool {
 	return true
 }
 
-// neonPacked are the instructions of [Packed].
+// neonPacked are the instructions for [Packed].
 var neonPacked = map[Packed]struct {
 	name string
 	code uint32
@@ -98,7 +98,7 @@ var neonPacked = map[Packed]struct {
 	MinUint16: {"umin.8h", 0x6e606c00}, MaxUint32: {"umax", 0x6ea06400}, MinUint32: {"umin", 0x6ea06c00},
 }
 
-// widenSigned makes integers of eight smaller ones with a sign.
+// widenSigned widens eight smaller signed integers.
 func (n *neon) widenSigned(i *instruction) {
 	from, d := i.operands[1].(Memory), n.pair(i.operands[0])
 	if i.op == opWidenSignedWords {
@@ -129,8 +129,8 @@ func (n *neon) shift(name string, code uint32, field, by int, d, x V) {
 	n.Asm("WORD $0x%08x // %s v%d, v%d, #%d", code|uint32(field)<<16|uint32(x)<<5|uint32(d), name, d, x, by)
 }
 
-// shiftBy shifts by numbers in a register. The instruction reads one byte of each, with a sign, and shifts to the right
-// by negative ones.
+// shiftBy shifts by numbers in a register. The instruction uses one signed byte of each, and shifts right by negative
+// ones.
 func (n *neon) shiftBy(i *instruction) {
 	b, x, d := n.source(i.operands[2], 0), n.source(i.operands[1], 2), n.pair(i.operands[0])
 	name, code := "ushl", uint32(0x6ea04400)
@@ -148,14 +148,14 @@ func (n *neon) shiftBy(i *instruction) {
 	}
 }
 
-// loadQuad loads eight numbers of 16 bits.
+// loadQuad loads eight 16-bit numbers.
 func (n *neon) loadQuad(from Memory) V {
 	base, offset := n.address(from)
 	n.Asm("FMOVQ %d(%s), F%d", offset, base, n.spare())
 	return n.spare()
 }
 
-// storeQuad stores eight numbers of 16 bits, which an instruction makes of four at a time.
+// storeQuad stores eight 16-bit numbers; an instruction narrows four at a time.
 func (n *neon) storeQuad(i *instruction, name string, code uint32) {
 	x, t := n.pair(i.operands[1]), n.spare()
 	n.Asm("WORD $0x%08x // %s v%d.4h, v%d.4s", code|uint32(x[0])<<5|uint32(t), name, t, x[0])
@@ -164,7 +164,8 @@ func (n *neon) storeQuad(i *instruction, name string, code uint32) {
 	n.Asm("FMOVQ F%d, %d(%s)", t, offset, base)
 }
 
-// widenBytes makes integers of 32 bits of eight bytes, or of four beside floats of 64 bits, in the first register.
+// widenBytes widens eight bytes to 32-bit integers, or, in functions with 64-bit floats, four bytes in the first
+// register.
 func (n *neon) widenBytes(from Memory, d [2]V) {
 	base, offset := n.address(from)
 	t := n.spare()

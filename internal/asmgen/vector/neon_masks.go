@@ -6,7 +6,7 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/arm64"
 )
 
-// The comparisons of arm64.
+// arm64's comparisons.
 const (
 	fcmgt = 0x6ea0e400
 	fcmge = 0x6e20e400
@@ -15,11 +15,11 @@ const (
 	cmeq  = 0x6ea08c00
 )
 
-// masked writes operations that make or use masks, which are vectors of all ones and zeros.
+// masked writes operations that make or use masks, which are vectors of all ones or zeros.
 func (n *neon) masked(i *instruction) bool {
 	k, a := Float32s, i.operands
 	switch i.op {
-	case opSigns: // the vector is the mask; of 64 bits, amd64 reads no more than the sign
+	case opSigns: // the vector is the mask; of 64-bit elements, amd64 uses only the sign
 		if n.double {
 			for _, v := range n.pair(a[1]) {
 				n.shift("sshr", 0x4f000400, 128-63, 63, v, v)
@@ -115,7 +115,7 @@ func (n *neon) compare(p Predicate, b, x, d [2]V) {
 	}
 }
 
-// loadMask makes a mask of one byte for each element.
+// loadMask makes a mask from one byte for each element.
 func (n *neon) loadMask(from Memory, d [2]V) {
 	t := n.spare()
 	n.widenBytes(from, d)
@@ -136,7 +136,7 @@ func (n *neon) storeMask(to Memory, x [2]V) {
 	if n.double {
 		n.Asm("WORD $0x%08x // xtn v%d.2s, v%d.2d", 0x0ea12800|uint32(x[0])<<5|uint32(t), t, x[0])
 		n.Asm("WORD $0x%08x // xtn2 v%d.4s, v%d.2d", 0x4ea12800|uint32(x[1])<<5|uint32(t), t, x[1])
-		x, move = [2]V{t, t}, "FMOVS" // whose bytes are there twice
+		x, move = [2]V{t, t}, "FMOVS" // its bytes are duplicated
 	}
 	n.Asm("WORD $0x%08x // xtn v%d.4h, v%d.4s", 0x0e612800|uint32(x[0])<<5|uint32(t), t, x[0])
 	n.Asm("WORD $0x%08x // xtn2 v%d.8h, v%d.4s", 0x4e612800|uint32(x[1])<<5|uint32(t), t, x[1])

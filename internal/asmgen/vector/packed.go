@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// Packed is an operation on integers of one or two bytes, or of four without a sign. For amd64.
+// Packed is an operation on 8-bit or 16-bit integers, or on unsigned 32-bit ones. For amd64.
 type Packed int
 
 // The operations of [Compute].
@@ -25,7 +25,7 @@ const (
 	MinUint16
 	MaxUint32
 	MinUint32
-	ShuffleBytes // of each 16 bytes of a, those that b says
+	ShuffleBytes // selects bytes within each 16 bytes of a, by b
 )
 
 // packed are the instructions.
@@ -40,11 +40,11 @@ var packed = map[Packed]func(b *build.Context, ops ...operand.Op){
 // Compute is dst = a p b; sums, differences and products wrap around.
 func Compute(p Packed, dst, a Vector, b Operand) { recordNumber(opPacked, int(p), dst, a, b) }
 
-// ShiftLeftWords shifts numbers of 16 bits. For amd64.
+// ShiftLeftWords shifts 16-bit numbers left. For amd64.
 func ShiftLeftWords(dst, v Vector, by int) { recordNumber(opShiftLeftWords, by, dst, v) }
 
-// WidenSignedBytes makes integers of bytes with a sign. For amd64.
+// WidenSignedBytes loads signed bytes as integers. For amd64.
 func WidenSignedBytes(dst Vector, from Memory) { record(opWidenSignedBytes, dst, from) }
 
-// WidenSignedWords makes integers of numbers of 16 bits with a sign. For amd64.
+// WidenSignedWords loads signed 16-bit numbers as integers. For amd64.
 func WidenSignedWords(dst Vector, from Memory) { record(opWidenSignedWords, dst, from) }

@@ -1,11 +1,11 @@
 // Package vector is a small language for the inner loops of the CPU kernels, with an emitter for amd64 and one for
 // arm64.
 //
-// A generator records functions into a [Program]: it asks for registers of a type ([Scalar], [Vector], [Mask]), of
-// which there are as many as it likes, and calls the operations of this package ([Add], [MultiplyAdd], [Compare],
-// [Countdown], ...), the destination first. A function is recorded for one width of vectors. [Program.AMD64] writes
-// what was recorded as AVX2 or AVX-512; [Program.NEON] writes the functions of 256 bits for arm64, where a vector is
-// two registers: the same operations in the same order, so the same bits.
+// A generator records functions into a [Program]: it asks for registers of a type ([Scalar], [Vector], [Mask]), as many
+// as it likes, and calls the operations of this package ([Add], [MultiplyAdd], [Compare], [Countdown], ...), whose
+// first argument is the destination. A function is recorded for one width of vectors. [Program.AMD64] writes what was
+// recorded as AVX2 or AVX-512; [Program.NEON] writes the functions with 256 bits for arm64, where a vector is two
+// registers: the same operations in the same order, so the same bits.
 package vector
 
 import (
@@ -15,8 +15,8 @@ import (
 
 // Machine is the instruction set that a function is recorded for.
 type Machine struct {
-	Name  string // the end of the functions' names
-	Bytes int    // of a vector
+	Name  string // suffix of the functions' names
+	Bytes int    // length of a vector
 }
 
 // The machines. Functions recorded for AVX2 are also written for NEON.
@@ -25,7 +25,7 @@ var (
 	AVX512 = Machine{"AVX512", 64}
 )
 
-// class is the kind of a register.
+// class is a kind of register.
 type class uint8
 
 const (
@@ -34,30 +34,30 @@ const (
 	bits
 )
 
-// register is a value that an emitter gives a register.
+// register is a value to which an emitter assigns a register.
 type register struct {
 	class class
 	bytes int // of a vector
-	born  int // the number of instructions before it
+	born  int // number of instructions before it
 	alias *register
 }
 
 // Operand is an operand of operations: a [Scalar], a [Vector], a [Mask], a [Memory] or a [Number].
 type Operand interface{ operand() }
 
-// Scalar is a register of 64 bits for addresses and counts.
+// Scalar is a 64-bit register for addresses and counts.
 type Scalar struct{ *register }
 
 // Vector is a register of floats or 32-bit integers.
 type Vector struct{ *register }
 
-// Mask says for each element of a vector whether it is meant.
+// Mask selects elements of a vector.
 type Mask struct{ *register }
 
-// Number is a number in the code.
+// Number is an immediate number.
 type Number int
 
-// Memory is a place: at Base + Scale·Index + Offset bytes, or a constant of the program.
+// Memory is the memory at Base + Scale·Index + Offset bytes, or a constant of the program.
 type Memory struct {
 	Base, Index Scalar
 	Scale       uint8
@@ -67,13 +67,13 @@ type Memory struct {
 	local    bool // in the function's frame
 }
 
-// Plus returns the address the given number of bytes further on.
+// Plus returns the memory the given number of bytes further on.
 func (m Memory) Plus(bytes int) Memory {
 	m.Offset += bytes
 	return m
 }
 
-// Indexed returns the place with scale times an index added.
+// Indexed returns the memory with scale times an index added to its address.
 func (m Memory) Indexed(index Scalar, scale uint8) Memory {
 	m.Index, m.Scale = index, scale
 	return m
@@ -91,49 +91,49 @@ func IsMemory(o Operand) bool {
 	return ok
 }
 
-// instruction is an operation with its operands, the destination first.
+// instruction is an operation with its operands, first the destination.
 type instruction struct {
 	op       op
 	operands []Operand
 	number   int    // a distance, a predicate, ...
 	label    string // a label, or the name of a parameter
-	unrolled bool   // it can be left out, because a loop behind it does the same
-	arm      bool   // for NEON alone
+	unrolled bool   // it may be left out, because a loop after it does the same
+	arm      bool   // only for NEON
 }
 
 // function holds what was recorded between Begin and End.
 type function struct {
 	machine      Machine
-	name         string // without the machine
+	name         string // without the machine's suffix
 	parameters   []string
 	result       string
 	registers    []*register
 	instructions []instruction
-	unrolled     bool // recording what can be left out
-	arm          bool // recording for NEON alone
-	double       bool // floats are of 64 bits
-	locals       int  // bytes of the frame
+	unrolled     bool // what is being recorded may be left out
+	arm          bool // what is being recorded is only for NEON
+	double       bool // floats have 64 bits
+	locals       int  // size of the frame in bytes
 	doc          string
 }
 
-// constant is data that does not change.
+// constant is constant data.
 type constant struct {
 	name  string
 	words []uint32
-	same  bool // all words are
-	pairs bool // all pairs of them are: a float of 64 bits
+	same  bool // all words are equal
+	pairs bool // all pairs of words are equal: a 64-bit float
 }
 
 // Program holds what a generator has recorded.
 type Program struct {
-	ShareLines bool // write several instructions on a line for amd64, which makes programs smaller
+	ShareLines bool // write several instructions per line for amd64, which makes programs smaller
 
-	sections  []any // *function or *constant, in the order in which they were asked for
+	sections  []any // *function or *constant, in the order of their creation
 	constants map[string]*constant
 	current   *function
 }
 
-// NewProgram returns an empty program and makes it the one that the functions of this package record into.
+// NewProgram returns an empty program, into which the functions of this package record from now on.
 func NewProgram() *Program {
 	program = &Program{constants: map[string]*constant{}}
 	return program
@@ -141,10 +141,10 @@ func NewProgram() *Program {
 
 var program *Program
 
-// vectorBytes is the length of constants: that of the longest vectors.
+// vectorBytes is the length of constants, that of the longest vectors.
 const vectorBytes = 64
 
-// Constant returns the place of a 32-bit pattern repeated over a vector. The name says which one it is.
+// Constant returns the memory of a 32-bit pattern repeated over a vector. Constants of the same name are the same.
 func Constant(name string, pattern uint32) Memory {
 	words := make([]uint32, vectorBytes/4)
 	for i := range words {
@@ -155,8 +155,8 @@ func Constant(name string, pattern uint32) Memory {
 	return m
 }
 
-// Constant64 is Constant for a pattern of 64 bits, in functions whose floats have as many. It is no longer than vectors
-// of 256 bits: longer ones are made of one number.
+// Constant64 is Constant for a 64-bit pattern, in functions with 64-bit floats. Its length is 256 bits: longer vectors
+// broadcast a single number.
 func Constant64(name string, pattern uint64) Memory {
 	words := make([]uint32, AVX2.Bytes/4)
 	for i := range words {
@@ -167,7 +167,7 @@ func Constant64(name string, pattern uint64) Memory {
 	return m
 }
 
-// Table returns the place of numbers of 32 bits.
+// Table returns the memory of 32-bit numbers.
 func Table(name string, words []uint32) Memory {
 	c, ok := program.constants[name]
 	if !ok {
@@ -178,7 +178,7 @@ func Table(name string, words []uint32) Memory {
 	return Memory{constant: c}
 }
 
-// Begin starts a function: parameters as Go writes them, each of 8 bytes; the result is empty or float32.
+// Begin starts a function. The parameters are in Go's syntax, with 8 bytes each; the result is empty or float32.
 func Begin(machine Machine, name, parameters, result string) {
 	f := &function{machine: machine, name: name, result: result}
 	for _, p := range strings.Split(parameters, ", ") {
@@ -188,13 +188,13 @@ func Begin(machine Machine, name, parameters, result string) {
 	program.sections = append(program.sections, f)
 }
 
-// Doc says what the function in progress does.
+// Doc sets the comment of the current function.
 func Doc(text string) { program.current.doc = text }
 
-// Float64 makes the function in progress use 64-bit floats. For amd64.
+// Float64 makes the current function use 64-bit floats. For amd64.
 func Float64() { program.current.double = true }
 
-// Local returns memory in the frame of the function in progress. For amd64.
+// Local returns memory in the frame of the current function. For amd64.
 func Local(bytes int) Memory {
 	f := program.current
 	m := Memory{local: true, Offset: f.locals}
@@ -202,7 +202,7 @@ func Local(bytes int) Memory {
 	return m
 }
 
-// Unrolled records what f does as a part that an emitter may leave out: a loop behind it does the same with fewer
+// Unrolled records what f does as a part that an emitter may leave out: a loop after it does the same with fewer
 // registers.
 func Unrolled(f func()) {
 	program.current.unrolled = true
@@ -210,7 +210,7 @@ func Unrolled(f func()) {
 	program.current.unrolled = false
 }
 
-// OnARM records what f does only for arm64, where registers hold something else than on amd64.
+// OnARM records what f does only for arm64, where registers hold something different than on amd64.
 func OnARM(f func()) {
 	program.current.arm = true
 	f()
@@ -224,10 +224,10 @@ func newRegister(c class, bytes int) *register {
 	return r
 }
 
-// NewScalar returns a new register for a number.
+// NewScalar returns a new scalar register.
 func NewScalar() Scalar { return Scalar{newRegister(scalar, 8)} }
 
-// NewVector returns a new register for a vector of the given number of bytes.
+// NewVector returns a new vector register with the given number of bytes.
 func NewVector(bytes int) Vector { return Vector{newRegister(lanes, bytes)} }
 
 func newMask() Mask { return Mask{newRegister(bits, 0)} }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// relu records dst = a·x where that is positive, else 0, for each machine.
+// relu records, for each machine, dst = a·x where that is positive, else 0.
 func relu() *Program {
 	p := NewProgram()
 	for _, m := range []Machine{AVX2, AVX512} {
@@ -42,7 +42,7 @@ func emit(t *testing.T, write func(file string) error) string {
 	return string(text)
 }
 
-// wantInOrder fails unless the lines come one after the other, whatever is between them.
+// wantInOrder fails unless the lines appear in this order, possibly with others in between.
 func wantInOrder(t *testing.T, text string, lines ...string) {
 	t.Helper()
 	text = strings.Join(strings.Fields(text), " ")
@@ -73,7 +73,7 @@ func TestNEON(t *testing.T) {
 	}
 }
 
-// Where a loop of several vectors at a time takes more registers than arm64 has, it is left out.
+// If a loop over several vectors takes more registers than arm64 has, it is left out.
 func TestUnrolled(t *testing.T) {
 	record := func(vectors int) *Program {
 		p := NewProgram()
