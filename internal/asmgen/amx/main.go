@@ -165,7 +165,7 @@ func (t *text) function(rows, columns int) {
 	t.Asm("MOVQ %d(DI), SI // between rows of B", fieldBRow)
 	for _, at := range [][2]int{{fieldA, fieldALineAt}, {fieldB, fieldBLineAt}, {fieldC, fieldCLineAt}} {
 		t.Asm("MOVQ %d(DI), AX", at[0])
-		t.Asm("MOVQ AX, %d(DI) // a number: behind the last line is no object of the garbage collector", at[1])
+		t.Asm("MOVQ AX, %d(DI) // as a number, since the address after the last line must not be seen by the garbage collector", at[1])
 	}
 	if overlaps(rows, columns) {
 		t.beginLater()

@@ -56,7 +56,7 @@ func (t *text) round(rows, columns int) {
 
 // next sets a register to the distance from the block's row in another register to the same row of the next block.
 func (t *text) next(distance, block, label string) {
-	t.Asm("MOVQ %d(DI), %s // from a row to where the next block has it", fieldHalfBlock, distance)
+	t.Asm("MOVQ %d(DI), %s // from a row to the same row of the next block", fieldHalfBlock, distance)
 	t.Asm("CMPQ %d(DI), $1", fieldBlocksLeft)
 	t.Asm("JNE %s", label)
 	t.Asm("MOVQ %d(DI), %s // the next line's first block", fieldHalfAt, distance)

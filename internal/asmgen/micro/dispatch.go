@@ -50,7 +50,7 @@ func (d *dispatch) goText() string {
 	fmt.Fprintf(&s, "\n// kindOf numbers the functions of a family by vectors and by whether A is a vector.\nfunc kindOf(family, vectors int, channels bool) int {\n"+
 		"kind := family*%d + vectors - 1\nif channels {\nkind += %d\n}\nreturn kind\n}\n", 2*most, most)
 	fmt.Fprintf(&s, "\nvar mostRows = [...]uint8{%s}\n", strings.TrimSuffix(rows.String(), ", "))
-	fmt.Fprintf(&s, "\n// maxRows is the largest number of rows of a tile; 0: there is none.\nfunc maxRows(family, vectors int, channels bool) int { return int(mostRows[kindOf(family, vectors, channels)]) }\n")
+	fmt.Fprintf(&s, "\n// maxRows is the maximum number of rows of a tile; 0 if there is no such tile.\nfunc maxRows(family, vectors int, channels bool) int { return int(mostRows[kindOf(family, vectors, channels)]) }\n")
 	fmt.Fprintf(&s, "\n// dispatch calls the function for a tile.\nfunc dispatch(family, vectors int, channels bool, rows int, c *call) {\n"+
 		"switch kindOf(family, vectors, channels) {\n%s}\n}\n", calls.String())
 	return s.String()

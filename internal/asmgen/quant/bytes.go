@@ -15,7 +15,7 @@ var wide = Machine{Name: "VNNI", Bytes: 64}
 // bytesOfNibbles unpacks groups of rows, and sets sums to -128 times the sums of the columns.
 func bytesOfNibbles() {
 	Begin(wide, "unpackBytes", "dst, w, zero, excess, sums, groups uintptr", "")
-	Doc("unpackBytesVNNI unpacks groups of rows to bytes, zero points subtracted, and sets sums to -128 times the sums of the columns.")
+	Doc("unpackBytesVNNI unpacks groups of rows to bytes, subtracts the zero points, and sets sums to -128 times the sums of the columns.")
 	dst, w, zero, sums, groups := Parameter("dst"), Parameter("w"), Parameter("zero"), Parameter("sums"), Parameter("groups")
 	low, excess, byteMask, four, ones := NewVector(64), NewVector(64), NewVector(64), NewVector(64), NewVector(64)
 	Load(low, Constant("lowNibbles", lowNibbles))
@@ -55,7 +55,7 @@ func bytesOfNibbles() {
 // these represent to rows of y. The sums begin with start; they are joined and scaled as in combine.
 func digitsVNNI(rows, vectors int) {
 	Begin(wide, fmt.Sprintf("digits%dx%d", rows, 16*vectors), "y, x, w, groups, plane, start, scale, factor, ldy uintptr", "")
-	Doc(fmt.Sprintf("digits%dx%dVNNI adds what %d rows of digits times %d columns of bytes stand for to rows of y.", rows, 16*vectors, rows, 16*vectors))
+	Doc(fmt.Sprintf("digits%dx%dVNNI adds the numbers represented by %d rows of digits times %d columns of bytes to rows of y.", rows, 16*vectors, rows, 16*vectors))
 	x, w, groups, plane, start := Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("plane"), Parameter("start")
 	ofRow := rowsOfPlanes(rows, x, plane)
 	acc := make([][digits][]Vector, rows)
@@ -116,7 +116,7 @@ func digitsVNNI(rows, vectors int) {
 // joinDigits adds the numbers represented by sums of digits to rows of y, like the functions above.
 func joinDigits() {
 	Begin(wide, "joinDigits", "y, sums, start, scale, factor, rows, ldy uintptr", "")
-	Doc("joinDigitsVNNI adds what rows of sums of three digits for 64 columns, which begin with start, stand for to rows of y.")
+	Doc("joinDigitsVNNI adds start to the sums of three digits for 64 columns, and adds the numbers that they represent to rows of y.")
 	y, sums, start, scale, factor, rows, ldy := Parameter("y"), Parameter("sums"), Parameter("start"), Parameter("scale"), Parameter("factor"), Parameter("rows"), Parameter("ldy")
 	base, scales, starts, total, digit, by := NewVector(64), [4]Vector{}, [4]Vector{}, NewVector(64), NewVector(64), NewVector(64)
 	Load(base, Constant("base", 0x43800000)) // 256

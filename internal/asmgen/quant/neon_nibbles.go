@@ -75,7 +75,7 @@ func combineNEON(t *arm64.Text) {
 		narrow, zero, total, sum, by          = arm64.V(0), arm64.V(1), arm64.V(3), arm64.V(4), arm64.V(5)
 		factor, base, excess, sumsOfX arm64.V = 16, 17, 18, 19
 	)
-	t.Raw("\n// combineNEON adds what the sums of a block stand for to y.\n" +
+	t.Raw("\n// combineNEON adds the numbers that a block's sums represent to y.\n" +
 		"// func combineNEON(y, sums, zero, scale, digits, how unsafe.Pointer)\nTEXT ·combineNEON(SB), NOSPLIT, $0-48\n")
 	for i, name := range []string{"y", "sums", "zero", "scale", "digits", "how"} {
 		t.Asm("MOVD %s+%d(FP), R%d", name, 8*i, i)

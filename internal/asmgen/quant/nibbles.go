@@ -18,7 +18,7 @@ const (
 // nibblesVNNI sets the sums of rows of x: for each row and digit, 64 columns.
 func nibblesVNNI(rows int) {
 	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("nibbles%d", rows), "sums, x, w, groups, plane uintptr", "")
-	Doc(fmt.Sprintf("nibbles%dVNNI sets sums to %d rows of digits, of which each digit has a plane, times a panel of four bits.", rows, rows))
+	Doc(fmt.Sprintf("nibbles%dVNNI sets sums to %d rows of digits, one plane per digit, times a panel of four bits.", rows, rows))
 	sums, x, w, groups, plane := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("plane")
 	ofRow := rowsOfPlanes(rows, x, plane)
 	var acc [2][digits][4]Vector
@@ -150,7 +150,7 @@ func nibblesAVX2() {
 // excess, which the weights have too) times the sums of the digits, joins the digits and scales them.
 func combine(m Machine) {
 	Begin(m, "combine", "y, sums, zero, scale, digits, how uintptr", "")
-	Doc("combine" + m.Name + " adds what the sums of a block stand for to y.")
+	Doc("combine" + m.Name + " adds the numbers that a block's sums represent to y.")
 	y, sums, zero, scale, ofDigits, how := Parameter("y"), Parameter("sums"), Parameter("zero"), Parameter("scale"), Parameter("digits"), Parameter("how")
 	by, z, s, t, total := NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes)
 	excess, base := NewVector(m.Bytes), NewVector(m.Bytes)

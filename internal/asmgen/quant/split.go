@@ -47,7 +47,7 @@ func split(m Machine) {
 // the largest magnitude if all numbers are finite, and larger than those of any finite number if not.
 func largest(m Machine) {
 	Begin(m, "largest", "to, x, n uintptr", "")
-	Doc("largest" + m.Name + " stores a vector of the largest bits of n numbers without their signs.")
+	Doc("largest" + m.Name + " stores a vector of the largest bits, without the signs, of n numbers.")
 	to, x, n := Parameter("to"), Parameter("x"), Parameter("n")
 	top, v, bits := NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes)
 	Load(bits, Constant("allButSign", 0x7fffffff))

@@ -13,7 +13,7 @@ import (
 // Vectors of 256 bits go over the groups once for each half of the columns.
 func unpack(m Machine) {
 	Begin(m, "unpack", "dst, w, scale, zero, how, groups, step uintptr", "")
-	Doc("unpack" + m.Name + " writes the floats that 32 columns of a panel stand for.")
+	Doc("unpack" + m.Name + " writes the floats represented by 32 columns of a panel.")
 	u := newUnpacking(m)
 	mask := NewVector(m.Bytes)
 	Broadcast(mask, Memory{Base: u.how, Offset: 16})
@@ -28,7 +28,7 @@ func unpack(m Machine) {
 func unpackNibbles() {
 	m := Machine{Name: "AVX512", Bytes: 64}
 	Begin(m, "unpackNibbles", "dst, w, scale, zero, how, groups, step uintptr", "")
-	Doc("unpackNibblesAVX512 writes the floats that 32 columns of a panel of four bits stand for.")
+	Doc("unpackNibblesAVX512 writes the floats represented by 32 columns of a panel of four bits.")
 	u := newUnpacking(m)
 	table, numbers := NewVector(m.Bytes), make([]uint32, 16)
 	for i := range numbers {

@@ -210,7 +210,7 @@ var chainSteps = []chainStep{
 	{"Sqrt", "√v", single(func(m machine, v vector) vector { return m.sqrt(v) })},
 	{"Floor", "⌊v⌋", single(func(m machine, v vector) vector { return m.round(Downwards, v) })},
 	{"Ceil", "⌈v⌉", single(func(m machine, v vector) vector { return m.round(Upwards, v) })},
-	{"Round", "the nearest integer, the even one of two", single(func(m machine, v vector) vector { return m.round(Nearest, v) })},
+	{"Round", "the nearest integer, ties to even", single(func(m machine, v vector) vector { return m.round(Nearest, v) })},
 	{"Sign", "−1, 0 or 1", func(c *chainBody) { c.each(func(_ int, v vector) { Copy(v, c.signOf(v)) }) }},
 	{"KeepPositive", "v where x > 0, else 0", func(c *chainBody) {
 		zero := c.m.zeros(1)[0]
@@ -270,7 +270,7 @@ var chainSteps = []chainStep{
 			StoreLowWords(c.wordAt(c.x, i), w)
 		})
 	}},
-	{"RoundBF16", "the nearest bfloat16, the even one of two", func(c *chainBody) {
+	{"RoundBF16", "the nearest bfloat16, ties to even", func(c *chainBody) {
 		c.each(func(_ int, v vector) {
 			c.m.roundBF16(v)
 			AndInt(v, v, Constant("upperHalf", 0xffff0000))
@@ -278,16 +278,16 @@ var chainSteps = []chainStep{
 	}},
 	{"LoadF16", "v = x, which are float16", func(c *chainBody) { c.each(func(i int, v vector) { LoadFloat16(v, c.wordAt(c.x, i)) }) }},
 	{"StoreF16", "x = v, as float16", func(c *chainBody) { c.each(func(i int, v vector) { StoreFloat16(c.wordAt(c.x, i), v) }) }},
-	{"RoundF16", "the nearest float16, the even one of two", func(c *chainBody) { c.each(func(_ int, v vector) { RoundFloat16(v) }) }},
+	{"RoundF16", "the nearest float16, ties to even", func(c *chainBody) { c.each(func(_ int, v vector) { RoundFloat16(v) }) }},
 	{"AddInt", "v + x, integers", two(AddInt)},
 	{"SubInt", "v − x, integers", two(SubtractInt)},
 	{"SubIntFrom", "x − v, integers", reversed(SubtractInt)},
 	{"MulInt", "v·x, integers", two(MultiplyInt)},
 	{"MaxInt", "the larger of v and x, integers", two(MaxInt)},
 	{"MinInt", "the smaller of v and x, integers", two(MinInt)},
-	{"And", "the bits of v and x", two(And)},
-	{"Or", "the bits of v or x", two(Or)},
-	{"Xor", "the bits of v or x, not both", two(Xor)},
+	{"And", "v & x, bit by bit", two(And)},
+	{"Or", "v | x, bit by bit", two(Or)},
+	{"Xor", "v ^ x, bit by bit", two(Xor)},
 	{"NegInt", "−v, an integer", func(c *chainBody) { c.each(func(_ int, v vector) { SubtractInt(v, c.m.zeros(1)[0], v) }) }},
 	{"AbsInt", "|v|, an integer", func(c *chainBody) {
 		c.each(func(_ int, v vector) {
@@ -296,8 +296,8 @@ var chainSteps = []chainStep{
 			MaxInt(v, v, negative)
 		})
 	}},
-	{"IntToFloat", "the float of v", single(func(m machine, v vector) vector { return m.float(v) })},
-	{"FloatToInt", "v without its fraction, as an integer", single(func(m machine, v vector) vector { return m.truncated(v) })},
+	{"IntToFloat", "v as a float", single(func(m machine, v vector) vector { return m.float(v) })},
+	{"FloatToInt", "v truncated to an integer", single(func(m machine, v vector) vector { return m.truncated(v) })},
 	{"LoadByteInts", "v = x, which are bytes", func(c *chainBody) { c.each(func(i int, v vector) { WidenBytes(v, c.byteAt(c.x, i)) }) }},
 	{"EqualInt", "y = v = x, as a byte", comparedInts(equalInts)},
 	{"NotEqualInt", "y = v ≠ x, as a byte", comparedInts(notEqualInts)},
@@ -314,10 +314,10 @@ var chainSteps = []chainStep{
 	{"HoldBytes", "hold x, which are bytes of 0 and 1", func(c *chainBody) {
 		c.each(func(i int, _ vector) { MaskLanes(c.held[i], LoadMask(c.byteAt(c.x, i))) })
 	}},
-	{"AndBytes", "hold what is held and the byte of x", heldWith(AndInt)},
-	{"OrBytes", "hold what is held or the byte of x", heldWith(OrInt)},
-	{"XorBytes", "hold one of what is held and the byte of x", heldWith(Xor)},
-	{"NotHeld", "hold the opposite", func(c *chainBody) {
+	{"AndBytes", "hold what was held and the byte of x", heldWith(AndInt)},
+	{"OrBytes", "hold what was held or the byte of x", heldWith(OrInt)},
+	{"XorBytes", "hold exactly one of what was held and the byte of x", heldWith(Xor)},
+	{"NotHeld", "hold the complement", func(c *chainBody) {
 		c.each(func(i int, _ vector) { Xor(c.held[i], c.held[i], Constant("cffffffff", 0xffffffff)) })
 	}},
 	{"StoreHeld", "x = what is held, as a byte", func(c *chainBody) {

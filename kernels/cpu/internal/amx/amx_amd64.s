@@ -14,11 +14,11 @@ TEXT ·bf16R1C1(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 0(DI), AX
-	MOVQ AX, 424(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 424(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 8(DI), AX
-	MOVQ AX, 384(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 384(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 16(DI), AX
-	MOVQ AX, 432(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 432(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 208(DI), AX
 	MOVQ AX, 392(DI)
 	MOVQ 272(DI), AX
@@ -99,7 +99,7 @@ steps:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 408(DI), R13
-	MOVQ 224(DI), R15 // from a row to where the next block has it
+	MOVQ 224(DI), R15 // from a row to the same row of the next block
 	CMPQ 328(DI), $1
 	JNE near
 	MOVQ 392(DI), R15 // the next line's first block
@@ -168,11 +168,11 @@ TEXT ·bf16R1C2(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 0(DI), AX
-	MOVQ AX, 424(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 424(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 8(DI), AX
-	MOVQ AX, 384(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 384(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 16(DI), AX
-	MOVQ AX, 432(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 432(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 208(DI), AX
 	MOVQ AX, 392(DI)
 	MOVQ 272(DI), AX
@@ -272,7 +272,7 @@ steps:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 408(DI), R13
-	MOVQ 224(DI), R15 // from a row to where the next block has it
+	MOVQ 224(DI), R15 // from a row to the same row of the next block
 	CMPQ 328(DI), $1
 	JNE near
 	MOVQ 392(DI), R15 // the next line's first block
@@ -347,11 +347,11 @@ TEXT ·bf16R2C1(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 0(DI), AX
-	MOVQ AX, 424(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 424(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 8(DI), AX
-	MOVQ AX, 384(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 384(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 16(DI), AX
-	MOVQ AX, 432(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 432(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 208(DI), AX
 	MOVQ AX, 392(DI)
 	MOVQ 272(DI), AX
@@ -442,7 +442,7 @@ steps:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 408(DI), R13
-	MOVQ 224(DI), R15 // from a row to where the next block has it
+	MOVQ 224(DI), R15 // from a row to the same row of the next block
 	CMPQ 328(DI), $1
 	JNE near
 	MOVQ 392(DI), R15 // the next line's first block
@@ -531,11 +531,11 @@ TEXT ·bf16R2C2(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 0(DI), AX
-	MOVQ AX, 424(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 424(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 8(DI), AX
-	MOVQ AX, 384(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 384(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	MOVQ 16(DI), AX
-	MOVQ AX, 432(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 432(DI) // as a number, since the address after the last line must not be seen by the garbage collector
 	XORL R10, R10
 	MOVQ R10, 440(DI)
 	MOVQ 208(DI), AX
@@ -1132,7 +1132,7 @@ leftdone:
 	ADDQ R10, AX
 	MOVQ AX, 440(DI)
 	MOVQ 400(DI), R11
-	MOVQ 224(DI), R14 // from a row to where the next block has it
+	MOVQ 224(DI), R14 // from a row to the same row of the next block
 	CMPQ 328(DI), $1
 	JNE laternear
 	MOVQ 392(DI), R14 // the next line's first block
@@ -1154,7 +1154,7 @@ now:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 408(DI), R13
-	MOVQ 224(DI), R15 // from a row to where the next block has it
+	MOVQ 224(DI), R15 // from a row to the same row of the next block
 	CMPQ 328(DI), $1
 	JNE near
 	MOVQ 392(DI), R15 // the next line's first block

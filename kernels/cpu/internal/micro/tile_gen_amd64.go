@@ -503,7 +503,7 @@ func kindOf(family, vectors int, channels bool) int {
 
 var mostRows = [...]uint8{0: 12, 1: 6, 3: 3, 4: 4, 5: 4, 8: 14, 9: 14, 12: 4, 13: 4, 16: 12, 17: 6, 19: 3, 20: 4, 21: 4, 24: 14, 25: 14, 29: 4, 32: 14, 33: 14}
 
-// maxRows is the largest number of rows of a tile; 0: there is none.
+// maxRows is the maximum number of rows of a tile; 0 if there is no such tile.
 func maxRows(family, vectors int, channels bool) int {
 	return int(mostRows[kindOf(family, vectors, channels)])
 }

@@ -271,7 +271,7 @@ func kindOf(family, vectors int, channels bool) int {
 
 var mostRows = [...]uint8{0: 6, 1: 6, 3: 6, 4: 4, 5: 4, 7: 4, 8: 6, 9: 6, 11: 6, 12: 4, 13: 4, 15: 4, 16: 6, 17: 6, 19: 6}
 
-// maxRows is the largest number of rows of a tile; 0: there is none.
+// maxRows is the maximum number of rows of a tile; 0 if there is no such tile.
 func maxRows(family, vectors int, channels bool) int {
 	return int(mostRows[kindOf(family, vectors, channels)])
 }

@@ -389,7 +389,7 @@ group:
 	BNE quarter
 	RET
 
-// combineNEON adds what the sums of a block stand for to y.
+// combineNEON adds the numbers that a block's sums represent to y.
 // func combineNEON(y, sums, zero, scale, digits, how unsafe.Pointer)
 TEXT ·combineNEON(SB), NOSPLIT, $0-48
 	MOVD y+0(FP), R0

@@ -33,7 +33,7 @@ const (
 	ChainSqrt                               // √v
 	ChainFloor                              // ⌊v⌋
 	ChainCeil                               // ⌈v⌉
-	ChainRound                              // the nearest integer, the even one of two
+	ChainRound                              // the nearest integer, ties to even
 	ChainSign                               // −1, 0 or 1
 	ChainKeepPositive                       // v where X > 0, else 0
 	ChainWherePositive                      // X where v > 0, else 0
@@ -55,24 +55,24 @@ const (
 	ChainChooseOtherHeld                    // X where what is held is true, else v
 	ChainShare                              // v where X > Y, half of v where X = Y, else 0
 	ChainLoadBF16                           // v = X, which are bfloat16
-	ChainStoreBF16                          // X = v, which bfloat16 can hold exactly, or cut off
-	ChainRoundBF16                          // the nearest bfloat16, the even one of two
+	ChainStoreBF16                          // X = v, truncated to bfloat16
+	ChainRoundBF16                          // the nearest bfloat16, ties to even
 	ChainLoadF16                            // v = X, which are float16
 	ChainStoreF16                           // X = v, rounded to float16
-	ChainRoundF16                           // the nearest float16, the even one of two
+	ChainRoundF16                           // the nearest float16, ties to even
 	ChainAddInt                             // v + X, integers of 32 bits from here on
 	ChainSubInt                             // v − X
 	ChainSubIntFrom                         // X − v
 	ChainMulInt                             // v·X
 	ChainMaxInt                             // the larger of v and X
 	ChainMinInt                             // the smaller of v and X
-	ChainAnd                                // the bits of both
-	ChainOr                                 // the bits of either
-	ChainXor                                // the bits of one of them
+	ChainAnd                                // v & X, bit by bit
+	ChainOr                                 // v | X, bit by bit
+	ChainXor                                // v ^ X, bit by bit
 	ChainNegInt                             // −v
 	ChainAbsInt                             // |v|
 	ChainIntToFloat                         // the float nearest to v
-	ChainFloatToInt                         // v, a float, without its fraction; saturates, and NaN gives 0
+	ChainFloatToInt                         // the float v truncated to an integer; saturates, and NaN gives 0
 	ChainLoadByteInts                       // v = X, which are bytes
 	ChainEqualInt                           // Y = v = X, as bytes of 0 and 1; v stays
 	ChainNotEqualInt                        // Y = v ≠ X
@@ -87,10 +87,10 @@ const (
 	ChainHoldGreaterInt                     // v > X is held
 	ChainHoldGreaterEqualInt                // v ≥ X is held
 	ChainHoldBytes                          // X, which are bytes of 0 and 1, is held; v stays from here on
-	ChainAndBytes                           // what is held and X is held
-	ChainOrBytes                            // what is held or X is held
-	ChainXorBytes                           // one of what is held and X is held
-	ChainNotHeld                            // the opposite of what is held is held
+	ChainAndBytes                           // what was held and X is held
+	ChainOrBytes                            // what was held or X is held
+	ChainXorBytes                           // exactly one of what was held and X is held
+	ChainNotHeld                            // the complement of what was held is held
 	ChainStoreHeld                          // X = what is held, as bytes
 	ChainHoldEqualNumber                    // v = the number at X is held; the comparisons are in the order of those above
 	ChainHoldNotEqualNumber
@@ -111,8 +111,8 @@ const (
 	ChainMaxIntNumber          // the larger of v and the number at X, integers
 	ChainMinIntNumber          // the smaller of v and the number at X, integers
 	ChainFinite                // Y = v is neither infinite nor NaN
-	ChainHoldFinite            // v is neither infinite nor NaN is held
-	ChainSameBytes             // what is held is X is held
+	ChainHoldFinite            // whether v is finite is held
+	ChainSameBytes             // whether what was held equals X is held
 )
 
 // ChainStep is a step with the addresses of its operands.
