@@ -13,14 +13,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// needed skips tests that no processor without the registers can run, nor an emulator (internal/test-amx.sh).
+// needed skips a test unless the processor, or an emulator, has matrix registers (internal/test-amx.sh).
 func needed(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("this processor has no AMX; internal/test-amx.sh runs the test in an emulator")
 	}
 }
 
-// operands are random words of small whole numbers, whose sums are exact in every order.
+// operands are random words of small integers, whose sums are exact in every order.
 type operands struct {
 	Product
 	a, b []uint32
@@ -46,7 +46,7 @@ func randomOperands(r *rand.Rand) *operands {
 	return operandsOf(r, size(), size(), size())
 }
 
-// operandsOf are operands of so many rows, columns and words of a segment.
+// operandsOf draws operands with the given numbers of rows, columns and words per segment.
 func operandsOf(r *rand.Rand, rows, cols, k int) *operands {
 	o := &operands{Product: Product{Rows: rows, Cols: cols, K: k, Segments: 1 + r.IntN(3)*r.IntN(2), Outer: 1 + r.IntN(2)*r.IntN(2),
 		Lines: r.IntN(4), Accumulate: r.IntN(2) == 0}}
@@ -109,7 +109,7 @@ func (o *operands) want() []int32 {
 	return c
 }
 
-// TestProducts draws products of every form: sizes that are not whole tiles, segments, lines, gaps between rows. What
+// TestProducts draws products of all kinds: sizes that are not whole tiles, segments, lines, gaps between rows. What
 // lies between the rows of C stays as it was.
 func TestProducts(t *testing.T) {
 	needed(t)
@@ -118,7 +118,7 @@ func TestProducts(t *testing.T) {
 		o := randomOperands(r)
 		want := o.want()
 		Multiply(&o.Product)
-		for i, v := range o.c { // 0 and -0 are one number
+		for i, v := range o.c { // 0 and -0 are considered equal
 			if v == -1<<31 {
 				o.c[i] = 0
 			}
@@ -127,8 +127,8 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestRounded: complete sums, with a bias and a relu, are rounded to bfloat16; nothing beside them is written. Every
-// second product has several blocks of two by two tiles, which are rounded while the next one is multiplied.
+// TestRounded: complete sums, with a bias and a relu, are rounded to bfloat16; nothing else is written. Every second
+// product has several blocks of two by two tiles, which are rounded while the next one is multiplied.
 func TestRounded(t *testing.T) {
 	needed(t)
 	r := rand.New(rand.NewPCG(9, 10))
@@ -167,7 +167,7 @@ func TestRounded(t *testing.T) {
 			}
 		}
 		Multiply(&o.Product)
-		for i, v := range halves { // 0 and -0 are one number
+		for i, v := range halves { // 0 and -0 are considered equal
 			if v == 1<<15 {
 				halves[i] = 0
 			}
@@ -176,7 +176,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// rounded returns the nearest number of bfloat16.
+// rounded rounds to bfloat16.
 func rounded(x float32) float32 {
 	bits := uint32(asBits(x))
 	return asFloat((bits + 0x7fff + bits>>16&1) &^ 0xffff)
@@ -207,7 +207,7 @@ func TestProductsWhileInterrupted(t *testing.T) {
 				want := o.want()
 				Multiply(&o.Product)
 				for i := range want {
-					if want[i] != o.c[i] && want[i]<<1|o.c[i]<<1 != 0 { // 0 and -0 are one number
+					if want[i] != o.c[i] && want[i]<<1|o.c[i]<<1 != 0 { // 0 and -0 are considered equal
 						results <- fmt.Errorf("%+v: %d, want %d", o.Product, o.c[i], want[i])
 						return
 					}

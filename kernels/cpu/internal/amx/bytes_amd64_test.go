@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStartBytes: what sums begin with is -128 times the sum of the row, whether one call computes all rows or several,
-// and nothing is written behind them.
+// TestStartBytes: the start values of the sums are -128 times the sum of the row, whether one call computes all rows or
+// several calls do, and nothing is written past them.
 func TestStartBytes(t *testing.T) {
 	needed(t)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -36,7 +36,7 @@ func TestStartBytes(t *testing.T) {
 }
 
 // TestMultiplyBytes draws products: rows and columns that are not whole tiles, sums that are not whole steps, gaps
-// between rows. What lies between the rows of C and behind them stays as it was.
+// between rows. What lies between the rows of C and after them stays as it was.
 func TestMultiplyBytes(t *testing.T) {
 	needed(t)
 	r := rand.New(rand.NewPCG(13, 14))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCallLayout pins the argument block to the offsets of internal/asmgen/amx.
+// TestCallLayout checks the argument block against the offsets in internal/asmgen/amx.
 func TestCallLayout(t *testing.T) {
 	var c call
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.config), unsafe.Offsetof(c.steps),
@@ -24,7 +24,7 @@ func TestCallLayout(t *testing.T) {
 	require.Equal(t, uintptr(8*(39+17)), unsafe.Sizeof(c), "17 counters of the assembly")
 }
 
-// TestBytesCallLayout pins that of products of bytes.
+// TestBytesCallLayout does the same for products of bytes.
 func TestBytesCallLayout(t *testing.T) {
 	var c bytesCall
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.start), unsafe.Offsetof(c.config),
@@ -38,7 +38,7 @@ func TestBytesCallLayout(t *testing.T) {
 	require.Equal(t, uintptr(8*(29+11)), unsafe.Sizeof(c), "eleven counters of the assembly")
 }
 
-// TestDigitsCallLayout pins that of products of digits.
+// TestDigitsCallLayout does the same for products of digits.
 func TestDigitsCallLayout(t *testing.T) {
 	var c digitsCall
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.config),

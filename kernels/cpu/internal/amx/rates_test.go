@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// BenchmarkRates multiplies operands in the first-level cache, in the second-level one, of one and of two tiles each
-// way, with long and short sums, and reports GFLOP/s.
+// BenchmarkRates multiplies operands that are in the first-level or the second-level cache, with one and two tiles in
+// each direction, with long and short sums, and reports GFLOP/s.
 func BenchmarkRates(b *testing.B) {
 	if !isa.MatrixRegisters() {
 		b.Skip("this processor has no AMX, whose rates it measures; make amx-machine runs it where there is one")
