@@ -48,7 +48,7 @@ func converted[T any](convert, round Func, v T) (y float32) {
 // truncated and saturate, NaN becomes 0, and only 0 is false.
 func TestConversions(t *testing.T) {
 	integers := []ir.DType{ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64}
-	const n = 7 // more than what is converted together
+	const n = 7 // more than are converted at once
 	for _, from := range integers {
 		for _, v := range []uint64{0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 1 << 53, 1<<53 + 1, 1<<63 - 1, 1 << 63, math.MaxUint64} {
 			v = wrapped(v, from)
@@ -70,7 +70,7 @@ func TestConversions(t *testing.T) {
 			want := uint64(0)
 			switch {
 			case v >= b[1]:
-				want = 1<<(8*to.Size()-1)<<1 - 1 // all bits
+				want = 1<<(8*to.Size()-1)<<1 - 1 // all bits set
 				if to.IsSigned() {
 					want >>= 1
 				}
@@ -86,7 +86,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// wrapped returns what an integer of type d makes of the bits of v, as an int64 or uint64.
+// wrapped converts the bits of v to an integer of type d, as an int64 or uint64.
 func wrapped(v uint64, d ir.DType) uint64 {
 	unused := 64 - 8*d.Size()
 	if d.IsSigned() {
