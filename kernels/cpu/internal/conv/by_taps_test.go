@@ -47,7 +47,7 @@ func TestByTaps(t *testing.T) {
 	})
 }
 
-// runsOf returns 1 if a convolution adds taps one after the other, else 0.
+// runsOf returns 1 if a convolution adds one tap after the other, else 0.
 func runsOf(s *Shape) int {
 	n := s.checked(ofForward)
 	c := getCorrelation[float32]()

@@ -30,7 +30,7 @@ func epsilon[T Float]() float64 {
 	return 0x1p-52
 }
 
-// visit calls f for every product of the convolution, as the definition has it: indices into x, kernel and y.
+// visit calls f for every product in the convolution's definition, with its indices into x, kernel and y.
 func visit(s *Shape, f func(x, kernel, y int)) {
 	n, out := s.normal(), s.Out()
 	inGroup, outGroup := n.InChannels/n.Groups, n.OutChannels/n.Groups
@@ -64,8 +64,8 @@ func scratchFor[T Float](n int) []T {
 	return x
 }
 
-// framed returns a copy of x between NaN, and a function that reports whether these are still there. It reveals reads
-// and writes beside an operand.
+// framed returns a copy of x between NaN, and a function that reports whether these are intact. It reveals reads and
+// writes outside an operand.
 func framed[T Float](x []T) (inside []T, intact func() bool) {
 	const frame = 64
 	all := scratchFor[T](len(x) + 2*frame)
@@ -81,7 +81,7 @@ func framed[T Float](x []T) (inside []T, intact func() bool) {
 	}
 }
 
-// compare checks got against the float64 sums want, where size holds the sums of absolute values.
+// compare checks got against the float64 sums want; size holds the sums of absolute values.
 func compare[T Float](t *testing.T, what string, s *Shape, got []T, want, size []float64) {
 	t.Helper()
 	terms := float64(10 + volume(s.normal().Kernel)*max(s.InChannels, s.OutChannels) + s.Batch*volume(s.Out()))

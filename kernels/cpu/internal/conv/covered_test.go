@@ -64,9 +64,9 @@ func TestWindowsThatCoverAxes(t *testing.T) {
 	})
 }
 
-// TestCoveredAxesAreChannels says which axes become channels. None do outside of an axis that is not covered. None do
-// if a single padded row is left, except for the input gradient, nor if the gradient of a large kernel would lose its
-// units. In the forward operation not all of them do, so that an image has the same bits alone as in a batch.
+// TestCoveredAxesAreChannels checks which axes become channels. None do outside of an axis that is not covered. None do
+// if a single padded row is left, except for the input gradient, nor if the gradient of a large kernel would be divided
+// into too few units. In the forward operation some do not, so that an image has the same bits alone as in a batch.
 func TestCoveredAxesAreChannels(t *testing.T) {
 	image := func(change func(s *Shape)) *Shape {
 		s := &Shape{Batch: 2, In: [3]int{1, 9, 5}, Kernel: [3]int{1, 4, 5}, InChannels: 3, OutChannels: 7, Strides: [3]int{1, 2, 3}}

@@ -26,7 +26,7 @@ func pairsOf[T uint16 | uint32](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0]))/4)
 }
 
-// interleaved pairs each two of the parts that x consists of.
+// interleaved pairs the numbers of each two of the parts that x consists of.
 func interleaved(x []uint16, parts int) []float32 {
 	size := len(x) / parts
 	dst := make([]uint32, len(x)/2)
@@ -34,7 +34,7 @@ func interleaved(x []uint16, parts int) []float32 {
 	return pairsOf(dst)
 }
 
-// waysOfGradients returns the shape of a kernel gradient with all arrangements of its operands that may be asked for.
+// waysOfGradients returns the shape of a kernel gradient with each arrangement of operands that it supports.
 func waysOfGradients(s *Shape) []Shape {
 	ways := []Shape{*s}
 	if s.Turns() {
@@ -50,7 +50,7 @@ func waysOfGradients(s *Shape) []Shape {
 	return ways
 }
 
-// arranged returns pairs of images of x and dy as the shape wants them.
+// arranged returns pairs of images of x and dy in the arrangement that the shape requires.
 func arranged(s *Shape, x, dy []float32) (arrangedX, arrangedDY []float32) {
 	switch {
 	case s.Turned:
@@ -131,8 +131,8 @@ func TestPairs(t *testing.T) {
 	require.True(t, micro.Pairs())
 }
 
-// BenchmarkPairs is convolutions of usual sizes in pairs and in float32, and their gradients, which find their operands
-// in the second-level cache or beyond, as in a network.
+// BenchmarkPairs runs convolutions of usual sizes, and their gradients, in pairs and in float32; their operands are in
+// the second-level cache or beyond, as in a network.
 func BenchmarkPairs(b *testing.B) {
 	for _, l := range []struct{ batch, size, in, out, kernel, stride int }{
 		{64, 32, 16, 16, 3, 1}, {64, 32, 16, 32, 3, 2}, {64, 16, 32, 32, 3, 1}, {64, 16, 32, 64, 3, 2}, {64, 8, 64, 64, 3, 1}, {64, 32, 16, 32, 1, 2},

@@ -101,7 +101,7 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// Taps that no output sees, since they always lie in the padding, above or below.
+// Taps that no output uses, since they always lie in the padding, above or below.
 func TestPlanOfUnseenTaps(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		for i, pad := range [][2]int{{2, 0}, {0, 2}} {
@@ -113,7 +113,7 @@ func TestPlanOfUnseenTaps(t *testing.T) {
 	})
 }
 
-// TestPlanAllocatesNothing: a run works on the stack.
+// TestPlanAllocatesNothing: a run only uses the stack.
 func TestPlanAllocatesNothing(t *testing.T) {
 	forLevels(t, func(t *testing.T, _ *pool.Pool) {
 		s := Shape{Batch: 1, In: [3]int{1, 14, 14}, InChannels: 2, OutChannels: 40, Kernel: [3]int{1, 3, 3}}

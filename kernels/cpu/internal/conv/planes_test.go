@@ -29,7 +29,7 @@ func TestPlanes(t *testing.T) {
 			if r.IntN(3) == 0 {
 				s.In[0], s.Kernel[0], s.Strides[0], s.Dilation[0] = 1+r.IntN(5), 1+r.IntN(3), 1+r.IntN(2), 1+r.IntN(2)
 			}
-			if i%20 == 19 { // more than planes are made for at a time
+			if i%20 == 19 { // more images than fit into planes at once
 				s.Batch, s.In, s.Kernel, s.InChannels, s.OutChannels, s.Groups = 8, [3]int{1, 40, 40}, [3]int{1, 2, 4}, 96, 8, 8
 			}
 			for a := range 3 {
@@ -56,14 +56,14 @@ func TestPlanes(t *testing.T) {
 	})
 }
 
-// TestPlanesAtEdges are the bounds of planes for rows with padding, whose channels fill the longest vectors; with
-// shorter ones there are none.
+// TestPlanesAtEdges checks when planes are used: for rows with padding, whose channels fill the longest vectors; with
+// shorter vectors there are none.
 func TestPlanesAtEdges(t *testing.T) {
 	forLevels(t, func(t *testing.T, _ *pool.Pool) {
 		long := micro.PadColumns[float32](1) > 1
 		for _, c := range []struct {
 			in, out, groups, padding int
-			want, many               bool // many inputs, for which planes are where taps do not become columns
+			want, many               bool // many inputs: planes are used unless taps become columns
 		}{
 			{4, 2, 8, 2, true, false}, {4, 2, 8, 0, false, false}, {4, 2, 7, 2, false, false}, {planesInputs, 2, 8, 2, true, false}, {6, 2, 11, 2, true, false},
 			{7, 2, 11, 2, false, true}, {planesInputs + 1, 2, 16, 2, false, true}, {40, 2, 16, 2, false, true},
@@ -72,7 +72,7 @@ func TestPlanesAtEdges(t *testing.T) {
 				PadLow: [3]int{0, c.padding, c.padding}, PadHigh: [3]int{0, c.padding, c.padding}}
 			n := s.normal()
 			require.Equal(t, long && (c.want || c.many && !spreads[float32](&n)), planes[float32](&n), "%+v", c)
-			s.In = [3]int{1, 4, 4} // rows too short for taps as columns
+			s.In = [3]int{1, 4, 4} // rows too short for taps to become columns
 			n = s.normal()
 			require.Equal(t, long && c.padding > 0 && c.out*c.groups >= planesFull, planes[float32](&n), "short rows, %+v", c)
 		}

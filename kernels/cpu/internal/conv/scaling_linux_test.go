@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestScaling draws convolutions of sequences and images, forward and gradients, and checks how much sooner sixteen
-// simulated workers finish than one.
+// TestScaling draws convolutions of sequences and images, forward and gradients, and checks how much faster sixteen
+// simulated workers are than one.
 func TestScaling(t *testing.T) {
 	const workers, least = 16, 3
 	rng := rand.New(rand.NewPCG(73, 74))
@@ -30,7 +30,7 @@ func TestScaling(t *testing.T) {
 			"the kernel's": func() { BackwardWeights(p, s, x, dy, dkernel, scratch) },
 		} {
 			speedup := p.Speedup(run)
-			for again := 0; again < 3 && speedup <= least; again++ { // other work on the machine makes parts of a millisecond look longer
+			for again := 0; again < 3 && speedup <= least; again++ { // other work on the machine makes fractions of a millisecond look longer
 				speedup = max(speedup, p.Speedup(run))
 			}
 			t.Logf("%s: %d x %v of %d to %d channels, kernel %v, strides %v: %.1f", kind, s.Batch, s.In, s.InChannels, s.OutChannels, s.Kernel, s.Strides, speedup)
@@ -59,8 +59,8 @@ func drawScaled(rng *rand.Rand, sequence bool) *Shape {
 	}
 }
 
-// TestScalingOfWinograd: sixteen workers transform a kernel, which each training step does, sooner than one, and so
-// they do the gradient of a kernel.
+// TestScalingOfWinograd: sixteen workers transform a kernel, which each training step does, faster than one, and also
+// compute the gradient of a kernel faster.
 func TestScalingOfWinograd(t *testing.T) {
 	const workers, least = 16, 5
 	p := pool.Simulated(workers)

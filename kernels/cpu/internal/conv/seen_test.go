@@ -10,7 +10,7 @@ import (
 )
 
 // TestGroupsThatSeeFewPixels: in groups with large dilations or strides, inputs are not copied, except for gradients of
-// short rows; copying took up to 200 times as long as the convolution. Results and gradients are right.
+// short rows; copying took up to 200 times as long as the convolution. Results and gradients are correct.
 func TestGroupsThatSeeFewPixels(t *testing.T) {
 	three := func(n int) [3]int { return [3]int{n, n, n} }
 	forLevels(t, func(t *testing.T, p *pool.Pool) {

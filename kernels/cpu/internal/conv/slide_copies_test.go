@@ -35,7 +35,7 @@ func depthwiseOf(rng *rand.Rand) Shape {
 }
 
 // TestDepthwiseInParts covers windows in parts: rows that are copied, rows in place, and both; padding larger than the
-// window, outputs that see nothing, strides, dilation, and planes along the depth.
+// window, outputs that use no input, strides, dilation, and planes along the depth.
 func TestDepthwiseInParts(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(200)

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestGroupsApartFromEachOther covers groups that are computed as convolutions of their own: one input with many
-// outputs or with strides, volumes, dilation, one image at a time and several, and groups that are computed otherwise.
+// TestGroupsApartFromEachOther covers groups that are computed as separate convolutions: one input with many outputs or
+// with strides, volumes, dilation, one image at a time and several; and groups that are not.
 func TestGroupsApartFromEachOther(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(60)

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// drawSpread draws a convolution with few outputs, or few inputs for its gradient, a group.
+// drawSpread draws a convolution with few outputs per group, or few inputs for its gradient.
 func drawSpread(rng *rand.Rand) Shape {
 	groups := []int{1, 1, 2, 4}[rng.IntN(4)]
 	few, many := 1+rng.IntN(24), 8+rng.IntN(60)
@@ -29,7 +29,7 @@ func drawSpread(rng *rand.Rand) Shape {
 		s.InChannels, s.OutChannels = s.OutChannels, s.InChannels
 	}
 	most := 5
-	if rng.IntN(4) == 0 { // more padding than most windows, and panels that are whole
+	if rng.IntN(4) == 0 { // more padding than most windows, and whole panels
 		most, s.OutChannels = 13, 32*(1+rng.IntN(2))*groups
 	}
 	for i := 1; i < 3; i++ {
@@ -92,7 +92,7 @@ func TestSpreadPhasesOfWorkers(t *testing.T) {
 	}
 }
 
-// TestSpreadsAllocateNothing: forward, both gradients, and the same with strides.
+// TestSpreadsAllocateNothing covers forward, both gradients, and the same with strides.
 func TestSpreadsAllocateNothing(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()

@@ -9,8 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestUnfoldedGroups covers groups whose rows are unfolded: results and both gradients, with strides, distances and
-// padding on both sides, negative too, of sequences, images and volumes, in several blocks of images, and with a bias.
+// TestUnfoldedGroups covers groups whose rows are unfolded: results and both gradients, with strides, dilation and
+// padding on both sides (also negative), of sequences, images and volumes, in several blocks of images, and with a
+// bias.
 func TestUnfoldedGroups(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(80)

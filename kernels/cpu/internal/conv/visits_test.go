@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVisits: if no near cache holds the weights but one holds an image, the weights are read once for it, and by
-// several workers in parts. Other weights, larger images, and images whose moments are computed are cut into rows for
-// balance.
+// TestVisits: if the weights exceed the near caches but an image does not, the weights are read once per image, by
+// several workers in parts. With other weights, larger images, or moments, images are cut into rows for balance.
 func TestVisits(t *testing.T) {
 	for _, c := range []struct {
 		side, channels, workers int

@@ -10,9 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestWideStrides compares convolutions of few channels, with one to three filters each and strides, with the
-// definition, in images and volumes: rows that several pieces compute and such that are shorter than a vector, strides
-// longer than the window, outputs that see nothing.
+// TestWideStrides compares strided convolutions of few channels, with one to three filters each, with the definition,
+// in images and volumes: rows that are computed in several pieces and rows shorter than a vector, strides longer than
+// the window, outputs that use no input.
 func TestWideStrides(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(240)
@@ -50,8 +50,8 @@ func TestWideStrides(t *testing.T) {
 	})
 }
 
-// TestWideBounds checks from which bounds on rows of few channels go along the width: single taps whose stride skips
-// pixels, and volumes. With vectors of four, five channels do not go along the width.
+// TestWideBounds checks from which sizes on rows of few channels are computed along the width: single taps whose stride
+// skips pixels, and volumes. With vectors of four, five channels are not.
 func TestWideBounds(t *testing.T) {
 	forLevels(t, func(t *testing.T, _ *pool.Pool) {
 		long := micro.NarrowChannels[float32]() >= 8

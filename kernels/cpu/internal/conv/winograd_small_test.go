@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// smallResult computes a convolution, or the gradient of the input of one, by tiles of 2x2.
+// smallResult computes a convolution, or an input gradient, with tiles of 2x2.
 func smallResult(p *pool.Pool, w *Winograd, x, kernel []float32) []float32 {
 	panels, y := scratchFor[float32](w.KernelSize()), scratchFor[float32](w.shape.sizeY())
 	w.Transform(p, panels, kernel, scratchFor[float32](w.TransformScratch(p.Size())))
@@ -20,8 +20,8 @@ func smallResult(p *pool.Pool, w *Winograd, x, kernel []float32) []float32 {
 	return y
 }
 
-// TestSmallWinograd compares convolutions by tiles of 2x2, and the gradients of their inputs, with float64: within 2e-6
-// of the largest result, which is what sums of so many products are rounded to anyway, and with the same bits for any
+// TestSmallWinograd compares convolutions with tiles of 2x2, and their input gradients, with float64: within 2e-6 of
+// the largest result, which is the rounding error of sums of so many products anyway, and with the same bits for any
 // number of workers and images.
 func TestSmallWinograd(t *testing.T) {
 	workers := pool.New(3)
@@ -63,7 +63,7 @@ func TestSmallWinograd(t *testing.T) {
 	}
 }
 
-// TestSmallWinogradShapes: what the transformations do not pay for, or cannot compute, is left to the others.
+// TestSmallWinogradShapes: shapes for which the transformations do not pay, or are impossible, are computed otherwise.
 func TestSmallWinogradShapes(t *testing.T) {
 	fits := Shape{Batch: 2, In: [3]int{1, 8, 8}, InChannels: 32, OutChannels: 48, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
 	require.NotNil(t, NewSmallWinograd(&fits, 4))
@@ -85,9 +85,8 @@ func TestSmallWinogradShapes(t *testing.T) {
 	assert.NotNil(t, NewSmallWinograd(&seven, 4), "the last stage of networks for 224 pixels")
 }
 
-// BenchmarkSmallWinograd is 3x3 convolutions of networks as training computes them, with the transformation of the
-// kernel, and the gradients of their inputs, beside those that are computed directly: channels, pixels along an axis,
-// images.
+// BenchmarkSmallWinograd runs 3x3 convolutions of networks as in training, including the transformation of the kernel,
+// and their input gradients, in comparison with direct computation: channels, pixels along an axis, images.
 func BenchmarkSmallWinograd(b *testing.B) {
 	for _, c := range [][3]int{{32, 16, 64}, {64, 56, 8}, {128, 28, 8}, {256, 14, 8}, {512, 14, 2}, {512, 28, 1}, {256, 8, 4}, {64, 8, 4}, {32, 8, 4}, {33, 24, 8}, {40, 24, 8}, {68, 24, 8}, {100, 24, 8}, {108, 24, 8}, {64, 9, 8}, {96, 11, 8}, {128, 13, 8}, {512, 8, 16}} {
 		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
@@ -118,7 +117,7 @@ func BenchmarkSmallWinograd(b *testing.B) {
 	}
 }
 
-// BenchmarkWinogradTransform is transformations of kernels as each training step has them, on one worker and on two:
+// BenchmarkWinogradTransform runs transformations of kernels as in each training step, with one worker and with two:
 // input and output channels.
 func BenchmarkWinogradTransform(b *testing.B) {
 	for _, c := range []int{64, 256, 512} {

@@ -27,8 +27,8 @@ func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, r
 	return y
 }
 
-// requireNear requires results that differ from those wanted, or from max(·, 0) of them, by a share of the largest at
-// most; what says of what they are.
+// requireNear requires results that differ from the expected ones, or from max(·, 0) of them, by at most a share of the
+// largest; what is added to the message.
 func requireNear(t *testing.T, want []float64, got []float32, relu bool, share float64, what ...any) {
 	t.Helper()
 	largest := 0.0
@@ -54,7 +54,7 @@ func drawWinograd(rng *rand.Rand, i int) Shape {
 	if i%6 >= 3 {
 		s.InChannels, s.OutChannels = 32+rng.IntN(45), 32+rng.IntN(45)
 	}
-	if i%4 == 3 { // one side is padded by more than a row, the other cut off
+	if i%4 == 3 { // one side is padded by more than a row, the other is cropped
 		s.PadLow[2] = 20 + rng.IntN(3)
 		if rng.IntN(2) == 0 {
 			s.PadLow[2] *= -1
@@ -121,7 +121,7 @@ func TestWinogradShapes(t *testing.T) {
 		func(s *Shape) { s.InChannels = 16 }, func(s *Shape) { s.OutChannels = 31 }, func(s *Shape) { s.PadLow[0] = 1 },
 		func(s *Shape) { s.In, s.OutChannels = [3]int{1, 24, 24}, 20 }, func(s *Shape) { s.In, s.InChannels = [3]int{1, 24, 24}, 15 },
 		func(s *Shape) { s.In, s.InChannels = [3]int{1, 19, 19}, 24 },                                      // some tiles are cut off
-		func(s *Shape) { s.In, s.Kernel = [3]int{1, 24, 24}, [3]int{1, 4, 4} },                             // spares 1.7
+		func(s *Shape) { s.In, s.Kernel = [3]int{1, 24, 24}, [3]int{1, 4, 4} },                             // saves only a factor of 1.7
 		func(s *Shape) { s.In, s.Kernel, s.InChannels = [3]int{1, 28, 28}, [3]int{1, 5, 5}, 2000 },         // too large a kernel
 		func(s *Shape) { s.In, s.Kernel, s.Strides = [3]int{1, 20, 20}, [3]int{1, 5, 5}, [3]int{1, 2, 2} }, // four tiles
 	} {
@@ -141,7 +141,7 @@ func TestWinogradShapes(t *testing.T) {
 	}
 }
 
-// BenchmarkWinograd is 3x3 convolutions of networks: channels, pixels along an axis, images.
+// BenchmarkWinograd runs 3x3 convolutions of networks: channels, pixels along an axis, images.
 func BenchmarkWinograd(b *testing.B) {
 	for _, c := range [][3]int{{100, 14, 1}, {40, 9, 8}, {64, 56, 1}, {128, 28, 1}, {256, 14, 1}, {512, 7, 1}, {64, 224, 1}, {96, 35, 1}, {192, 17, 1}, {512, 28, 1}, {64, 56, 8}, {128, 28, 8}, {256, 14, 8}, {76, 69, 8}, {136, 39, 8}, {44, 32, 8}, {33, 32, 8}} {
 		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// drawWinogradWeights draws a convolution whose kernel gradient goes by Winograd's products; every fourth has rows of
-// tiles that are cut into pieces.
+// drawWinogradWeights draws a convolution whose kernel gradient is computed by Winograd's algorithm; every fourth has
+// rows of tiles that are cut into pieces.
 func drawWinogradWeights(rng *rand.Rand, i int) Shape {
 	for {
 		s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 2 + rng.IntN(11), 2 + rng.IntN(11)}, InChannels: 32 + rng.IntN(40), OutChannels: 32 + rng.IntN(40),
@@ -33,8 +33,8 @@ func drawWinogradWeights(rng *rand.Rand, i int) Shape {
 	}
 }
 
-// TestWinogradWeights compares kernel gradients with sums in float64, for numbers of any size: they are within 2e-6 of
-// the largest, like those computed otherwise. One worker and three compute the same bits.
+// TestWinogradWeights compares kernel gradients with sums in float64, for numbers of any magnitude: they are within
+// 2e-6 of the largest, like those of other algorithms. One worker and three compute the same bits.
 func TestWinogradWeights(t *testing.T) {
 	workers := pool.New(3)
 	defer workers.Close()
@@ -69,7 +69,7 @@ func scale(x []float32, by float32) {
 	}
 }
 
-// TestWinogradWeightsRounding: sums over many tiles are at most twice as far from float64 as those of the taps.
+// TestWinogradWeightsRounding: the error of sums over many tiles is at most twice that of direct sums.
 func TestWinogradWeightsRounding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	s := Shape{Batch: 8, In: [3]int{1, 32, 32}, InChannels: 32, OutChannels: 32, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
@@ -90,7 +90,7 @@ func TestWinogradWeightsRounding(t *testing.T) {
 	assert.Less(t, off(tiles), 2*off(taps))
 }
 
-// TestWinogradWeightsNotFinite: a number that is not finite, in the input or the gradient, makes all sums that see it
+// TestWinogradWeightsNotFinite: a number that is not finite, in the input or the gradient, makes all sums that use it
 // not finite, and does not affect the others.
 func TestWinogradWeightsNotFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
@@ -135,8 +135,8 @@ func TestWinogradWeightsShapes(t *testing.T) {
 	}
 }
 
-// BenchmarkWinogradWeights is gradients of kernels beside those that are computed tap by tap: channels, pixels along an
-// axis, images.
+// BenchmarkWinogradWeights runs kernel gradients in comparison with direct computation: channels, pixels along an axis,
+// images.
 func BenchmarkWinogradWeights(b *testing.B) {
 	for _, c := range [][3]int{{16, 32, 32}, {24, 16, 32}, {32, 16, 32}, {64, 8, 32}, {64, 56, 16}, {128, 28, 32}, {256, 14, 32}, {512, 7, 32}, {512, 14, 8}, {32, 8, 1}, {32, 4, 4}, {64, 5, 4}, {33, 24, 8}, {40, 24, 8}, {100, 24, 8}, {256, 7, 1}, {512, 4, 4}, {64, 224, 1}} {
 		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
