@@ -43,7 +43,7 @@ func TestMode(t *testing.T) {
 	require.Equal(t, Default, Current())
 }
 
-// Threads that flush must not hand their mode to goroutines that run elsewhere, or to new threads.
+// Threads that flush must not pass their mode on to goroutines that run elsewhere, or to new threads.
 func TestModeStays(t *testing.T) {
 	var flushing, others sync.WaitGroup
 	stop := make(chan struct{})
@@ -66,13 +66,13 @@ func TestModeStays(t *testing.T) {
 							runtime.Gosched()
 							continue
 						}
-						rest := Rest() // the goroutine may go on on another thread
+						rest := Rest() // the goroutine may continue on another thread
 						runtime.Gosched()
 						if Current() != Default {
 							t.Error("a resting goroutine has a mode")
 						}
 						rest.End()
-						runtime.Gosched() // it stays where it is now
+						runtime.Gosched() // it stays on its thread now
 					}
 				}()
 			}
