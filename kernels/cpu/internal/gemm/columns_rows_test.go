@@ -11,7 +11,7 @@ import (
 )
 
 // TestColumnsOfFewRows: a row of a product with few columns has the same bits among many rows, which are transposed, as
-// among few, and nothing is written beside the result.
+// among few, and nothing is written outside the result.
 func TestColumnsOfFewRows(t *testing.T) {
 	t.Run("float32", columnsOfFewRows[float32])
 	t.Run("float64", columnsOfFewRows[float64])

@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// drawEdge draws a product that goes through columns and panels in a special way: short sums, which go through all
-// panels in one call; few columns, which use vectors of half the length on some processors; a few rows with a large
-// transposed B; and rows that read B in place or from panels.
+// drawEdge draws a product of one of these kinds: short sums, which go through all panels in one call; few columns,
+// which use vectors of half the length on some processors; few rows with a large transposed B; rows that read B in
+// place or from panels.
 func drawEdge[T Float](rng *rand.Rand, kind int) *Args[T] {
 	a := &Args[T]{M: 1 + rng.IntN(70), N: 1 + rng.IntN(200), K: 1 + rng.IntN(64), TransA: rng.IntN(3) == 0, TransB: rng.IntN(3) == 0, Accumulate: rng.IntN(4) == 0, ReLU: rng.IntN(3) == 0}
 	switch kind {

@@ -22,7 +22,7 @@ func testFew[T Float](t *testing.T, allowed float64) {
 	for range 60 {
 		a := &Args[T]{M: 1 + r.IntN(5), N: 1 + r.IntN(5), K: fewLeast + r.IntN(9000), TransA: true}
 		a.LDA, a.LDB, a.LDC = a.M+r.IntN(2)*r.IntN(5), a.N+r.IntN(2)*r.IntN(5), a.N+r.IntN(3)
-		if a.M == 1 && r.IntN(2) == 0 { // the same, said otherwise
+		if a.M == 1 && r.IntN(2) == 0 { // the same product with another orientation
 			a.TransA, a.LDA = false, a.K
 		}
 		if a.N == 1 && r.IntN(2) == 0 {

@@ -30,7 +30,7 @@ func epsilon[T Float]() float64 {
 	return 0x1p-52
 }
 
-// naive returns the expected value of one element in float64 and the sum of the absolute values that went into it.
+// naive returns the expected value of an element in float64 and the sum of the absolute values of its terms.
 func naive[T Float](a *Args[T], c []T, e0, e1, m, n int) (sum, size float64) {
 	g := a.normal()
 	at := func(x []T, ld int, trans bool, i, j int) float64 {
@@ -99,7 +99,7 @@ func check[T Float](t *testing.T, p *pool.Pool, a *Args[T]) {
 	}
 }
 
-// checkProduct compares a prepared product, twice, with what Run has made of c.
+// checkProduct compares a prepared product, twice, with the c that Run computed.
 func checkProduct[T Float](t *testing.T, p *pool.Pool, a *Args[T], c []T) {
 	t.Helper()
 	product := Prepare(a, p.Size())
@@ -154,7 +154,7 @@ func testNaive[T Float](t *testing.T, p *pool.Pool) {
 	}
 }
 
-// TestLarge reaches every way to cut a product: several blocks of K, rows and columns, packed and not.
+// TestLarge covers every way to divide a product: several blocks of K, rows and columns, packed and not.
 func TestLarge(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
@@ -168,7 +168,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestConflictingStrides reaches the copies of A.
+// TestConflictingStrides covers the copies of A.
 func TestConflictingStrides(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
@@ -267,7 +267,7 @@ func TestMistakesPanic(t *testing.T) {
 	}
 }
 
-// A prepared product refuses another pool, and another kind of call.
+// A prepared product rejects another pool, and another kind of call.
 func TestProductRefuses(t *testing.T) {
 	two := pool.New(2)
 	defer two.Close()

@@ -52,7 +52,7 @@ func testGram[T Float](t *testing.T, p *pool.Pool) {
 	require.Greater(t, halved, 20, "products of which half is computed")
 }
 
-// run returns C, which is filled with NaN before.
+// run returns C, filled with NaN before.
 func run[T Float](p *pool.Pool, a Args[T]) []uint64 {
 	a.C = make([]T, a.Batch[1]*a.StrideC[1])
 	for i := range a.C {

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfSingleRow: vectors compute a single row even where there are matrix registers, with a packed B and without.
-// The second half of each sum cancels the first, so that the rounding is left, which reveals the order.
+// TestHalfSingleRow: a single row is computed with vectors even if there are matrix registers, with a packed B and
+// without. The second half of each sum cancels the first, so that the rounding error is left, which reveals the order.
 func TestHalfSingleRow(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
@@ -36,7 +36,7 @@ func TestHalfSingleRow(t *testing.T) {
 		RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
 		got := slices.Clone(a.C)
 		restore := isa.Override(isa.Active() &^ matrixRegisters)
-		if a.Packed != nil { // which has another layout then
+		if a.Packed != nil { // its layout differs then
 			_, n := HalfPanels(&a)
 			a.Packed = make([]float32, n)
 			PackHalf(nil, a.Packed, &a)
@@ -50,7 +50,7 @@ func TestHalfSingleRow(t *testing.T) {
 const matrixRegisters = isa.AMXTile | isa.AMXInt8 | isa.AMXBF16
 
 // BenchmarkHalfFewRows multiplies a few rows by panels that stay in the caches: in pairs of bfloat16, with matrix
-// registers and with vectors, and in float32. It reports microseconds, on which the choice between these is based.
+// registers and with vectors, and in float32. The choice between these is based on the microseconds that it reports.
 func BenchmarkHalfFewRows(b *testing.B) {
 	for _, rows := range []int{1, 2, 3, 4, 6, 8, 12, 16, 32} {
 		for _, cols := range []int{64, 256, 1024} {

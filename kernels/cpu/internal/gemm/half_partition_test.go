@@ -11,7 +11,7 @@ import (
 )
 
 // TestHalfSumsOfManyRows: a row has the same bits in a product of many rows as in one of few, however long the sums
-// are. The numbers of a row cancel, so that the rounding of the sums shows in 16 bits.
+// are. The numbers of a row cancel, so that the rounding of the sums is visible in 16 bits.
 func TestHalfSumsOfManyRows(t *testing.T) {
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestHalfSumsOfManyRows(t *testing.T) {
 				a.A, _ = halves(r, a.Type, a.M*a.K)
 				a.B, _ = halves(r, a.Type, a.K*a.N)
 				for m := range a.M {
-					for i := 0; i < k; i += 2 { // a pair of a row, and minus it a little further
+					for i := 0; i < k; i += 2 { // a pair of a row, and its negative a little further on
 						if i%4 == 2 {
 							a.A[m*k+i], a.A[m*k+i+1] = a.A[m*k+i-2]^0x8000, a.A[m*k+i-1]^0x8000
 						}
@@ -43,8 +43,8 @@ func TestHalfSumsOfManyRows(t *testing.T) {
 	}
 }
 
-// TestHalfChunksOfNearPanels: in a product of few rows, a chunk has as many columns as panels stay in the first-level
-// cache. The sums of a product of several chunks are those of one column after the other.
+// TestHalfChunksOfNearPanels: in a product of few rows, a chunk has as many columns as fit in panels in the first-level
+// cache. The results of a product of several chunks are those of one column after the other.
 func TestHalfChunksOfNearPanels(t *testing.T) {
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {

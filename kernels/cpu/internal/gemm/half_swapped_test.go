@@ -82,7 +82,7 @@ func testHalfTurned(t *testing.T, shapes [][3]int, swaps bool) {
 				RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
 				for _, workers := range []int{1, 3} {
 					n := a.normal()
-					few := n.fewColumns(leastTurned) // which swaps too, but for a single column with a bias
+					few := n.fewColumns(leastTurned) // transposed too, except for a single column with a bias
 					require.Equal(t, few || swaps && micro.Pairs() && micro.Matrices(), n.swap(), describeHalf(&a))
 					p := pool.New(workers)
 					clear(a.C)
@@ -95,8 +95,8 @@ func testHalfTurned(t *testing.T, shapes [][3]int, swaps bool) {
 	}
 }
 
-// TestHalfSwappedAllocates nothing: the gradient of the input of a layer with many outputs is such a product, at every
-// step.
+// TestHalfSwappedAllocates: the input gradient of a layer with many outputs, which is such a product, is computed at
+// every step, and must not allocate.
 func TestHalfSwappedAllocates(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
@@ -108,7 +108,7 @@ func TestHalfSwappedAllocates(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { RunHalf(p, &a, scratch) }))
 }
 
-// TestHalfRowTransposed: a row times a small square matrix that is stored the other way.
+// TestHalfRowTransposed: a row times a small square matrix that is stored transposed.
 func TestHalfRowTransposed(t *testing.T) {
 	for _, path := range halfPaths() {
 		defer isa.Override(path)()

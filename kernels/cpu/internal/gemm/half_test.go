@@ -39,7 +39,7 @@ func halves(r *rand.Rand, h vec.Half, n int) ([]uint16, []float32) {
 	return x, wide
 }
 
-// randomHalf returns a product of random shape, with the sums that it should have and the sizes of what they add up.
+// randomHalf returns a product of random shape, with the expected sums and the sums of absolute values.
 func randomHalf(r *rand.Rand) (a *HalfArgs, c []uint16, sums, sizes []float64) {
 	size := func() int {
 		if r.IntN(4) == 0 {
@@ -145,8 +145,8 @@ func describeHalf(a *HalfArgs) string {
 	return fmt.Sprintf("M %d N %d K %d, strides %d%v %d%v %d, type %d", a.M, a.N, a.K, a.LDA, a.TransA, a.LDB, a.TransB, a.LDC, a.Type)
 }
 
-// The rows of a product do not depend on how many of them are computed together: a batch may be split. A single row may
-// have others where there are matrix registers.
+// A row's results do not depend on how many rows are computed together: a batch may be split. With matrix registers a
+// single row may differ.
 func TestHalfRowsAreIndependent(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const m, n, k = 61, 75, 333
@@ -167,7 +167,7 @@ func TestHalfRowsAreIndependent(t *testing.T) {
 	}
 }
 
-// A NaN behind an operand, where a pair that is not whole might read, does not reach the result.
+// A NaN after an operand, where an incomplete pair might read, does not reach the result.
 func TestHalfReadsNoNeighbours(t *testing.T) {
 	for _, path := range halfPaths() {
 		defer isa.Override(path)()
@@ -193,8 +193,8 @@ func TestHalfReadsNoNeighbours(t *testing.T) {
 	}
 }
 
-// BenchmarkHalf measures products of 16 bits in each way that they are computed, and those of float32: the fastest run
-// of each, in turns.
+// BenchmarkHalf measures 16-bit products in each way in which they can be computed, and those of float32, in turn: the
+// fastest run of each.
 func BenchmarkHalf(b *testing.B) {
 	for _, s := range [][3]int{{64, 512, 784}, {2048, 512, 128}, {2048, 128, 512}, {512, 512, 2048}, {128, 128, 32}, {64, 512, 128}, {1024, 1024, 1024}} {
 		for _, trans := range []string{"", "A", "B"} {
@@ -208,7 +208,7 @@ func benchmarkHalf(b *testing.B, s [3]int, trans string) {
 	f.A, f.B, f.C = make([]float32, f.M*f.K), make([]float32, f.K*f.N), make([]float32, f.M*f.N)
 	h := HalfArgs{M: f.M, N: f.N, K: f.K, TransA: f.TransA, TransB: f.TransB}
 	h.A, h.B, h.C = make([]uint16, h.M*h.K), make([]uint16, h.K*h.N), make([]uint16, h.M*h.N)
-	others := make([]byte, 4<<20) // read before each product, which so finds its operands in the third cache, as in a model
+	others := make([]byte, 4<<20) // read before each product, so that its operands are in the third-level cache, as in a model
 	best := make(map[string]float64)
 	measure := func(name string, run func()) {
 		for i := 0; i < len(others); i += 64 {

@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestWideHalfUnits: where the processor multiplies whole vectors at once, panels are made for all rows, rows that
-// begin within words are read in place, and a transposed matrix with few columns becomes the right operand. The bits
-// are the same, also beside infinities and NaN, and with two workers.
+// TestWideHalfUnits: if the processor multiplies whole vectors at once, panels are made for any number of rows, rows
+// that begin within words are read in place, and a transposed matrix with few columns becomes the right operand. The
+// bits are the same, also next to infinities and NaN, and with two workers.
 func TestWideHalfUnits(t *testing.T) {
 	two := pool.New(2)
 	defer two.Close()
@@ -52,7 +52,7 @@ func TestWideHalfUnits(t *testing.T) {
 			}
 			wide := micro.Pairs() && !micro.Matrices() && path.Has(isa.Vectors512)
 			require.Equal(t, wide, turns > 0)
-			if !micro.Matrices() { // which bring B into panels for more rows than these
+			if !micro.Matrices() { // with matrix registers, B is packed only for more rows than these
 				require.Equal(t, wide, packs > 0)
 			}
 		})
@@ -71,7 +71,7 @@ func randomWide(r *rand.Rand, try int) HalfArgs {
 	}
 	a.LDA, a.Batch = a.K+r.IntN(2), [2]int{batch, 1}
 	a.StrideA, a.StrideB, a.StrideC = [2]int{a.M * a.LDA}, [2]int{a.K * a.N}, [2]int{a.M * a.N}
-	a.A, _ = halves(r, a.Type, batch*a.M*a.LDA-(a.LDA-a.K)) // nothing behind the last row
+	a.A, _ = halves(r, a.Type, batch*a.M*a.LDA-(a.LDA-a.K)) // nothing after the last row
 	a.B, _ = halves(r, a.Type, batch*a.K*a.N)
 	a.C = make([]uint16, batch*a.M*a.N)
 	if try%3 == 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestBeginWithinLine: a B of whole cache lines that begins within a line is packed from as few rows of A on as any
-// other B, whether a product runs once or is prepared. It has the bits and the scratch memory of a B that begins at a
-// line.
+// TestBeginWithinLine: a B with rows of whole cache lines that begins within a line is packed from the same number of
+// rows of A on as any other B, whether a product runs once or is prepared. It has the bits and the scratch memory of a
+// B that begins at a line.
 func TestBeginWithinLine(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, workers := range []int{1, 3} {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestStorePages: where the processor finds the pages of many rows at once, short sums have chunks of more rows, which
-// read B less often, with the same bits.
+// TestStorePages: if the processor can translate the pages of many rows at once, short sums have chunks of more rows,
+// which read B less often, with the same bits.
 func TestStorePages(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, workers := range []int{1, 3} {

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestScaling draws the products of layers, forward and their gradients, and asks how much sooner sixteen workers are
-// done with each than one: they are simulated, as few machines have so many processors.
+// TestScaling draws the products of layers, forward and gradients, and checks how much faster sixteen workers are than
+// one: the workers are simulated, as few machines have so many processors.
 func TestScaling(t *testing.T) {
 	const workers, least = 16, 4
 	rng := rand.New(rand.NewPCG(71, 72))

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfScratchOfPanels: HalfScratch is asked before it is known whether B will be in panels.
+// TestHalfScratchOfPanels: HalfScratch is called before it is known whether B will be in panels.
 func TestHalfScratchOfPanels(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestStream compares products whose B comes through memory, and those of several workers, with the same ones with a
+// TestStream compares products whose B is read from memory, and those of several workers, with the same products with a
 // packed B: the bits are the same.
 func TestStream(t *testing.T) {
 	defer isa.OverrideHalfUnits(false)()
@@ -19,7 +19,7 @@ func TestStream(t *testing.T) {
 		for _, workers := range []int{1, 3} {
 			t.Run(path.String(), func(t *testing.T) {
 				defer isa.Override(path)()
-				defer isa.OverrideNearCache(i == len(isa.Paths()))() // the best path a second time with one
+				defer isa.OverrideNearCache(i == len(isa.Paths()))() // the best path a second time, with a near cache
 				p := pool.New(workers)
 				defer p.Close()
 				testStream[float32](t, p)
@@ -35,11 +35,11 @@ func testStream[T Float](t *testing.T, p *pool.Pool) {
 	for i := range 8 {
 		a := &Args[T]{M: streamMinRows + i%2*rng.IntN(20), N: 300 + rng.IntN(900), TransA: rng.IntN(3) == 0, ReLU: rng.IntN(2) == 0}
 		gap := rng.IntN(3)
-		if i%3 == 0 { // rows that compete for places in the cache
+		if i%3 == 0 { // rows that compete for cache sets
 			a.N, gap = 512, 0
 		}
 		a.K = streamMinSize/int(sizeOf[T]())/a.N + 1 + rng.IntN(300)
-		if i%4 == 3 { // more than several workers have room for
+		if i%4 == 3 { // more than fits for several workers
 			a.K += p.Size() * flatShare / int(sizeOf[T]()) / a.N
 		}
 		fill(rng, a, gap, rng.IntN(2) == 0)

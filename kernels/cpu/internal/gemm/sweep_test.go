@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestSweep compares products of short sums, whose rows go through all panels, with the same ones of the columns of one
-// panel at a time: the bits are the same.
+// TestSweep compares products of short sums, whose rows go through all panels, with products by one panel at a time:
+// the bits are the same.
 func TestSweep(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, workers := range []int{1, 3} {
@@ -66,7 +66,7 @@ func testSweep[T Float](t *testing.T, p *pool.Pool) {
 	}
 }
 
-// TestSweepFewRows draws products of a few rows by a matrix in panels, which go through all panels with one call, and
+// TestSweepFewRows draws products of a few rows by a matrix in panels, which go through all panels in one call, and
 // compares them, bit for bit, with the products by each of the panels.
 func TestSweepFewRows(t *testing.T) {
 	for _, path := range isa.Paths() {
@@ -95,7 +95,7 @@ func testSweepFewRows[T Float](t *testing.T, p *pool.Pool) {
 		if rng.IntN(4) > 0 {
 			a.Bias = random[T](rng, a.N)
 		}
-		if rng.IntN(3) == 0 { // what is not a number stays so, in its row
+		if rng.IntN(3) == 0 { // NaN stays NaN, in its row
 			a.A[rng.IntN(a.M*a.LDA)] = T(math.NaN())
 		}
 		packed := make([]T, PackedSize[T](a.N, a.K))

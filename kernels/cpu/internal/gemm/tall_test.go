@@ -62,7 +62,7 @@ func testTall[T Float](t *testing.T) {
 	}
 }
 
-// TestTallRefuses names what other products are for.
+// TestTallRefuses has products that are left to other functions.
 func TestTallRefuses(t *testing.T) {
 	good := Args[float32]{M: 64, N: 64, K: 4096, TransA: true}
 	require.True(t, IsTall(&good))
@@ -80,7 +80,7 @@ func TestTallRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkLong forms the gradients of the weights of recurrent and dense layers over all examples and steps.
+// BenchmarkLong computes the weight gradients of recurrent and dense layers over all examples and steps.
 func BenchmarkLong(b *testing.B) {
 	for _, s := range [][3]int{{128, 512, 6400}, {64, 512, 6400}, {128, 128, 2048}, {512, 128, 2048}, {480, 96, 2048}, {320, 256, 2048}, {256, 64, 5000}, {512, 32, 4000}, {256, 768, 4096}} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) {

@@ -30,7 +30,7 @@ func transposed(a *Args[float32]) bool {
 func TestTransposed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	counts, pads := []int{1, 2, 3, 7}, []int{0, 3}
-	if testing.Short() { // under the race detector the plain loops that it is compared with take minutes
+	if testing.Short() { // under the race detector the plain loops that they are compared with take minutes
 		counts, pads = []int{3}, []int{3}
 	}
 	defer isa.OverrideHalfUnits(false)()
@@ -56,7 +56,8 @@ func TestTransposed(t *testing.T) {
 	}
 }
 
-// TestTransposedSameBits compares with the product of a B that is stored the other way round, which is not transposed.
+// TestTransposedSameBits compares with the product of a B that is stored the other way, which is not computed as its
+// transpose.
 func TestTransposedSameBits(t *testing.T) {
 	defer isa.OverrideHalfUnits(false)()
 	rng := rand.New(rand.NewPCG(23, 24))
@@ -82,7 +83,7 @@ func TestTransposedSameBits(t *testing.T) {
 }
 
 // TestFewRows draws products of few rows with a large transposed B, whose panels are made in the cache on processors
-// that compute whole vectors by halves, and compares them, bit for bit, with what others compute.
+// that compute vectors in halves, and compares them, bit for bit, with the results on other processors.
 func TestFewRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 28))
 	for _, path := range isa.Paths() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestTurned compares products with a large transposed A, whose blocks are transposed first or which is the operand of
-// vectors where there are few columns, with those of the same A stored by rows: the bits are the same.
+// TestTurned compares products with a large transposed A, whose blocks are transposed first, or which is the vector
+// operand if there are few columns, with those of the same A stored by rows: the bits are the same.
 func TestTurned(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, workers := range []int{1, 3} {
@@ -44,7 +44,7 @@ func testTurned[T Float](t *testing.T, p *pool.Pool) {
 		}
 		gap := rng.IntN(3)
 		switch {
-		case narrow && i%8 == 0: // rows that compete for places in the cache
+		case narrow && i%8 == 0: // rows that compete for cache sets
 			a.M, a.K, a.N, gap = 512, 300+rng.IntN(600), narrowPackCols+rng.IntN(100), 0
 		case narrow && i%8 == 4: // several blocks, and not whole vectors
 			a.M, a.K, a.N = 800+rng.IntN(200), 700+rng.IntN(100), 14+rng.IntN(5)
