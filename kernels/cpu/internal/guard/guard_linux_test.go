@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var read float32 // which the compiler has to read
+var read float32 // forces the compiler to read
 
-// TestCopy: numbers are copied, and what lies behind their end, or before their start, cannot be read.
+// TestCopy: numbers are copied, and the memory after their end, or before their start, cannot be read.
 func TestCopy(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for _, n := range []int{1, 3, 1024, 1025} {
