@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pretend makes the processor one with these features that nobody has asked about yet.
+// pretend replaces the processor by one with these features, which have not been queried yet.
 func pretend(t *testing.T, f Features) {
 	had, slowBefore, was, asked, refusedBefore := detected, slow, active.Load(), permission.Load(), denied.Load()
 	t.Cleanup(func() {
@@ -21,7 +21,7 @@ func pretend(t *testing.T, f Features) {
 	denied.Store(0)
 }
 
-// Where the operating system refuses the matrix registers, no kernel is told of them, and it is asked once.
+// If the operating system refuses the matrix registers, kernels are not told about them, and it is asked only once.
 func TestMatrixRegistersRefused(t *testing.T) {
 	if assumed != "" {
 		t.Skip("this test binary was linked to assume the permission (internal/test-amx.sh); any other runs the test")
@@ -37,7 +37,7 @@ func TestMatrixRegistersRefused(t *testing.T) {
 	require.NotContains(t, Paths()[len(Paths())-1].String(), "amx")
 }
 
-// Features that pay beside the matrix registers alone go with them, and tests may still have them.
+// Features that pay only together with the matrix registers are dropped without them, but tests may still use them.
 func TestSlowWithoutMatrixRegisters(t *testing.T) {
 	findSlow = func(have Features) Features { return slowOf(true, have) }
 	defer func() { findSlow = detectSlow }()
@@ -52,7 +52,7 @@ func TestSlowWithoutMatrixRegisters(t *testing.T) {
 	require.Equal(t, Vectors512|AVX512BF16|AVX512FP16, Executable())
 }
 
-// A path without the features asks for nothing: the process would need larger stacks for signals.
+// A path without the features asks for nothing: the process would need larger signal stacks.
 func TestMatrixRegistersAskedWhenWanted(t *testing.T) {
 	pretend(t, Vectors512)
 	require.False(t, MatrixRegisters())
