@@ -103,7 +103,7 @@ func divisions(t *testing.T) {
 		switch i % 4 {
 		case 0:
 			a[i], b[i] = edges[r.IntN(len(edges))], edges[r.IntN(len(edges))]
-		case 1: // right below and at a multiple
+		case 1: // just below and at a multiple
 			a[i] = a[i]/max(b[i], 1)*b[i] - uint32(r.IntN(2))
 		case 2:
 			b[i] = -b[i]
@@ -168,7 +168,7 @@ func requireIntegers[S int32 | int64, U uint32 | uint64](t *testing.T, size int)
 	}
 }
 
-// TestConversionsWithOddBits: 64-bit numbers that no 32-bit float equals are cut off and get an odd last bit.
+// TestConversionsWithOddBits: 64-bit numbers that no float32 equals are truncated and get an odd last bit.
 func TestConversionsWithOddBits(t *testing.T) {
 	needsCode(t)
 	const n = 1<<10 + 7

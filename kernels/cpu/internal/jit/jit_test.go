@@ -27,7 +27,7 @@ func needsFunctions(t *testing.T) {
 	}
 }
 
-// onEach runs a test with every family of kernels that has code.
+// onEach runs a test for every set of kernels that has code.
 func onEach(t *testing.T, f func(t *testing.T)) {
 	needsCode(t)
 	for _, path := range isa.Paths() {
@@ -60,7 +60,7 @@ func newBlock(r *rand.Rand, n int) *block {
 	return b
 }
 
-// masksFrom makes the operands from pointer first on bytes.
+// masksFrom replaces the operands from pointer first on by bytes.
 func (b *block) masksFrom(r *rand.Rand, first, n int) {
 	for p := first; p < len(b.pointers); p++ {
 		b.bytes[p] = make([]uint8, n+16)
@@ -177,15 +177,15 @@ func manyValues(t *testing.T) {
 	}
 }
 
-// TestLines: code that goes from line to line by itself computes what separate calls for each line compute, and leaves
-// the pointers at the last line.
+// TestLines: code that goes from line to line computes what separate calls for each line compute, and leaves the
+// pointers at the last line.
 func TestLines(t *testing.T) { onEach(t, lines) }
 
 func lines(t *testing.T) {
 	const mul, sub, stored, moved = 4, 5, 6, 7
 	list := []jit.Step{{Op: vec.ChainSub, Dst: sub, In: [3]uint8{0, 1}}, {Op: vec.ChainMul, Dst: mul, In: [3]uint8{sub, 2}},
 		{Op: vec.ChainAdd, Dst: stored, In: [3]uint8{mul, 3}, Stored: true}, {Op: vec.ChainNeg, Dst: moved, In: [3]uint8{stored}, Stored: true}}
-	code := jit.Compile(list, 4, func(p uint8) bool { return p == 1 || p == 2 }) // a number for each line, and one for two
+	code := jit.Compile(list, 4, func(p uint8) bool { return p == 1 || p == 2 }) // one number per line, and one per two lines
 	require.NotNil(t, code)
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 7, 16, 33, 64} {

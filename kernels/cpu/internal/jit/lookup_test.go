@@ -21,7 +21,7 @@ type lookups struct {
 	steps     []jit.Step
 }
 
-// newLookups returns count lookups of n elements, in tables whose elements have the given size. Behind the results is
+// newLookups returns count lookups of n elements, in tables whose elements have the given size. After the results is
 // room for 16 elements that must not change.
 func newLookups(r *rand.Rand, count, size, n int) *lookups {
 	l := &lookups{}
@@ -150,7 +150,7 @@ func TestLookupAmongOthers(t *testing.T) {
 			}
 			at = zero
 		}
-		for k := range count { // the values are needed once more, long after they were found
+		for k := range count { // the values are needed once more, long after they were computed
 			steps = append(steps, jit.Step{Op: vec.ChainAddInt, Dst: 1, In: [3]uint8{1, uint8(values + k)}, Stored: true})
 		}
 		code := jit.Compile(steps, 4, func(uint8) bool { return false })

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRoundedWhenStored: values that one instruction rounds to 16 bits and stores have the bits of a conversion, for
-// floats of all magnitudes. A value that is read later is rounded there too. Denormals, which steps treat as zero, are
+// floats of all magnitudes. A value that is read later is rounded there too. Subnormals, which steps treat as zero, are
 // left out.
 func TestRoundedWhenStored(t *testing.T) { onEach(t, roundedWhenStored) }
 
