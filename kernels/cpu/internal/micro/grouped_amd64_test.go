@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGroupedCallLayout pins the argument blocks to the offsets of internal/asmgen/micro.
+// TestGroupedCallLayout checks the argument blocks against the offsets in internal/asmgen/micro.
 func TestGroupedCallLayout(t *testing.T) {
 	var c groupedCall
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.bias), unsafe.Offsetof(c.indices),

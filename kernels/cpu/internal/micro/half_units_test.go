@@ -10,7 +10,7 @@ import (
 )
 
 // TestHalfUnits computes tiles of every number of columns, as on processors that compute vectors in halves and as on
-// others. Both are as accurate as required, have the same bits, and change nothing beside C.
+// others. Both are as accurate as required, have the same bits, and change nothing outside C.
 func TestHalfUnits(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		t.Run("float32", testHalfUnits[float32])

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCallLayout pins the argument block to the offsets of internal/asmgen/micro.
+// TestCallLayout checks the argument block against the offsets in internal/asmgen/micro.
 func TestCallLayout(t *testing.T) {
 	var c call
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.bias),

@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// TestPairsOfOperandsTouchNothingOutside converts operands next to unreadable memory, at either end, to the order of
-// matrix registers.
+// TestPairsOfOperandsTouchNothingOutside rearranges operands next to unreadable memory, at either end, for matrix
+// registers.
 func TestPairsOfOperandsTouchNothingOutside(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")

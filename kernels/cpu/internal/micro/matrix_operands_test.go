@@ -22,8 +22,8 @@ func pairAt(low, high *uint16) uint32 {
 	return pair
 }
 
-// TestPairsOfOperands: operands of any form are converted to the order of matrix registers completely, with zeros where
-// a step has more pairs than there are, and nothing around them changes.
+// TestPairsOfOperands: operands of any layout are rearranged completely for matrix registers, with zeros where a step
+// has more pairs than there are, and nothing around them changes.
 func TestPairsOfOperands(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")

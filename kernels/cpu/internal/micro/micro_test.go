@@ -53,7 +53,7 @@ func epsilon[T Float]() float64 {
 	return 0x1p-52
 }
 
-// forLevels runs test under every kernel family that this machine executes.
+// forLevels runs test with every set of kernels that this machine supports.
 func forLevels(t *testing.T, test func(t *testing.T)) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -89,13 +89,13 @@ func testTiles[T Float](t *testing.T) {
 	}
 }
 
-// testTile allocates exactly the memory that the tile may touch, plus slack readable numbers after B, and checks C and
+// testTile allocates exactly the memory that the tile may access, plus slack readable numbers after B, and checks C and
 // what surrounds it.
 func testTile[T Float](t *testing.T, rng *rand.Rand, tile *Tile[T], bias bool, slack int) {
 	tile.A = random[T](rng, (tile.Outer-1)*tile.AOuter+(tile.Segments-1)*tile.ASegment+(tile.K-1)*tile.AK+(tile.Rows-1)*tile.ARow+1, 0)
 	tile.B = random[T](rng, tile.lastB()+tile.Cols, slack)
 	for i := len(tile.B); i < cap(tile.B); i++ {
-		tile.B[:cap(tile.B)][i] = T(math.NaN()) // what lies behind B must not matter
+		tile.B[:cap(tile.B)][i] = T(math.NaN()) // what follows B must not matter
 	}
 	tile.C = random[T](rng, (tile.Rows-1)*tile.CRow+tile.Cols, 0)
 	if bias {
@@ -157,7 +157,7 @@ func testChannels[T Float](t *testing.T) {
 				require.Equal(t, expected.C[i], got, "a number between the rows of C changed")
 				continue
 			}
-			expected.A = tile.A[c:] // column c sees A shifted by c, which makes it an ordinary tile
+			expected.A = tile.A[c:] // column c uses A shifted by c, which makes it an ordinary tile
 			sum, size := want(&expected, r, c)
 			bound := epsilon[T]() * float64(tile.K*tile.Segments*tile.Outer+3) * size
 			if diff := math.Abs(float64(got) - sum); !(diff <= bound) {
@@ -204,7 +204,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// TestLongCalls checks that work that would take too long for one assembly call is cut up.
+// TestLongCalls checks that work that would take too long for one assembly call is divided.
 func TestLongCalls(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		const rows, k = 200, 3000
@@ -250,7 +250,7 @@ func TestEmptySum(t *testing.T) {
 	})
 }
 
-// TestNaN checks that NaN and infinities come through, ReLU included: max(NaN, 0) is NaN in Keras.
+// TestNaN checks that NaN and infinities are preserved, including by ReLU: max(NaN, 0) is NaN in Keras.
 func TestNaN(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		nan, inf := float32(math.NaN()), float32(math.Inf(1))

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPairsAskAhead: lines whose panels are so far apart that matrix registers prefetch the next one have the bits that
-// they have alone.
+// TestPairsAskAhead: lines whose panels are so far apart that matrix registers prefetch the next one have the same bits
+// as alone.
 func TestPairsAskAhead(t *testing.T) {
 	if !Matrices() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// randomPairs returns n pairs of bfloat16, with room behind them.
+// randomPairs returns n pairs of bfloat16, with extra capacity after them.
 func randomPairs(r *rand.Rand, n, slack int) []float32 {
 	x := make([]uint32, n, n+slack)
 	for i := range x {
@@ -21,7 +21,7 @@ func randomPairs(r *rand.Rand, n, slack int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), n+slack)[:n]
 }
 
-// randomPairTile draws a tile of pairs of any form, with any bias and relu.
+// randomPairTile draws a tile of pairs of any layout, with any bias and relu.
 func randomPairTile(r *rand.Rand) *Tile[float32] {
 	t := &Tile[float32]{Rows: 1 + r.IntN(40), Cols: 1 + r.IntN(32), K: 1 + r.IntN(70), Segments: 1 + r.IntN(3), Outer: 1 + r.IntN(2), Pairs: true,
 		Accumulate: r.IntN(2) == 0, ReLU: r.IntN(2) == 0, Lines: r.IntN(3), BK: 32}

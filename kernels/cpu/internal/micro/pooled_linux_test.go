@@ -77,7 +77,7 @@ func testRunPooled(t *testing.T) {
 	}
 }
 
-// TestRunPooledRefuses: tiles without a kernel are left alone, and operands that are too short are a mistake.
+// TestRunPooledRefuses: tiles without a kernel are left alone, and operands that are too short panic.
 func TestRunPooledRefuses(t *testing.T) {
 	forLevels(t, testRunPooledRefuses)
 }

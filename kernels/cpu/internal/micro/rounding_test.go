@@ -17,7 +17,7 @@ func toHalf(x float64) float64 {
 }
 
 // TestPairsRounded: rounded sums of any tile, with bias and relu, agree with float64, and nothing around them changes.
-// Each step is monotonic, so a result is between those of the least and of the greatest sum that float32 may have.
+// Each step is monotonic, so a result is between those of the smallest and of the largest sum that float32 may give.
 func TestPairsRounded(t *testing.T) {
 	if !Rounds() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
@@ -45,7 +45,7 @@ func testPairsRounded(t *testing.T, vectors bool) {
 		if tile.AK != 1 && !vectors {
 			tile.ARow, tile.AK = tile.K, 1
 		}
-		if try%3 == 0 && !vectors { // whole steps, whose sums never lie in memory
+		if try%3 == 0 && !vectors { // whole steps, whose sums are never in memory
 			tile.K = tile.K/16*16 + 16
 			tile.ARow, tile.Segments, tile.Outer, tile.Accumulate = tile.K, 1, 1, false
 			tile.ALine, tile.BLine = tile.Rows*tile.ARow, tile.K*tile.BK

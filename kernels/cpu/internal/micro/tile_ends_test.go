@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSumsThatEndApart adds sums to C whose B ends right behind its last column, so that the last rows of B are not
-// whole vectors.
+// TestSumsThatEndApart adds sums to C with a B that ends right after its last column, so that the last rows of B are
+// not whole vectors.
 func TestSumsThatEndApart(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 1))
