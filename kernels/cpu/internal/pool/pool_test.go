@@ -170,7 +170,7 @@ func TestPanicReachesCaller(t *testing.T) {
 	}
 }
 
-// TestPanicOfWorkerWaits checks that the caller does not leave while another chunk still runs.
+// TestPanicOfWorkerWaits checks that the caller does not return while another chunk still runs.
 func TestPanicOfWorkerWaits(t *testing.T) {
 	p := newPool(t, 2)
 	var running, finished atomic.Int32

@@ -13,7 +13,7 @@ import (
 type burning struct {
 	each time.Duration
 	at   []int
-	pool *Pool // in which each chunk opens a region, or nil
+	pool *Pool // in which each chunk opens a region; nil for none
 }
 
 func (b *burning) Run(_, lo, hi int) {
