@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
-// byteProduct is a product with a matrix of eight-bit numbers: columns of k numbers.
+// byteProduct is a product with a matrix of 8-bit numbers: columns of k numbers.
 type byteProduct struct {
 	m, n, k, block int
 	x, scale       []float32
@@ -32,8 +32,8 @@ func (p *byteProduct) run(pool *pool.Pool) []float32 {
 	return c
 }
 
-// sums returns an element in float64, and the largest that it can be off by: each number of the row by 2^-23 of the
-// largest, and roundings of as many sums as there are blocks.
+// sums returns an element in float64 and its largest possible error: 2^-23 of the largest number for each number of the
+// row, and the rounding errors of as many sums as there are blocks.
 func (p *byteProduct) sums(i, j int) (sum, off float64) {
 	largest, weights, size := 0.0, 0.0, 0.0
 	for k, x := range p.x[i*p.k:][:p.k] {
@@ -46,8 +46,8 @@ func (p *byteProduct) sums(i, j int) (sum, off float64) {
 	return sum, 0x1p-22*largest*weights + float64(3+(p.k+p.block-1)/p.block)*0x1p-23*size
 }
 
-// TestBytes compares products with digits with those in float64, with infinite rows among the others. All paths that
-// have them compute the same bits.
+// TestBytes compares products using digits with those in float64, including rows with infinities. All paths that
+// support them compute the same bits.
 func TestBytes(t *testing.T) {
 	defer forDots(t)()
 	workers := []*pool.Pool{pool.New(1), pool.New(3)}

@@ -2,7 +2,7 @@ package quant
 
 import "testing"
 
-// TestZeroPointsThatFitBytes checks each zero point in each place among others that fit.
+// TestZeroPointsThatFitBytes checks each zero point at each position among others that fit.
 func TestZeroPointsThatFitBytes(t *testing.T) {
 	for _, excess := range []int32{nibbleZero, zeroByte} {
 		for n := range 20 {

@@ -19,9 +19,9 @@ import (
 type nibbleProduct struct {
 	m, n, k, block int
 	x, scale       []float32
-	packed         []byte // two columns a byte
+	packed         []byte // two columns per byte
 	zero           []int8
-	unsigned       bool // the numbers are 8 more, and zero points 128
+	unsigned       bool // the numbers are 8 larger, and zero points 128
 }
 
 func randomNibbles(r *rand.Rand, m, n, k, block int) *nibbleProduct {
@@ -38,7 +38,7 @@ func randomNibbles(r *rand.Rand, m, n, k, block int) *nibbleProduct {
 	if block > 0 {
 		size := (k + block - 1) / block * n
 		p.scale, p.zero = make([]float32, size), make([]int8, size)
-		zeros := [...]int{16, 16, 128, 256}[r.IntN(4)] // the last ones do not leave bytes when they are subtracted
+		zeros := [...]int{16, 16, 128, 256}[r.IntN(4)] // for the last ones, differences do not fit into bytes
 		p.unsigned = r.IntN(2) == 0
 		for i := range p.scale {
 			p.scale[i], p.zero[i] = float32(r.NormFloat64()), int8(r.IntN(zeros)-zeros/2)
@@ -70,7 +70,7 @@ func (p *nibbleProduct) zeroPoint(at int) float64 {
 	return float64(p.zero[at])
 }
 
-// sums returns an element in float64, and the sum of what is added up, without signs.
+// sums returns an element in float64, and the sum of the absolute values of its terms.
 func (p *nibbleProduct) sums(i, j int) (sum, size float64) {
 	for k := range p.k {
 		w := float64(int8(p.packed[k*((p.n+1)/2)+j/2]>>(j%2*4)<<4) >> 4)
@@ -84,7 +84,7 @@ func (p *nibbleProduct) sums(i, j int) (sum, size float64) {
 	return sum, size
 }
 
-// TestNibbles compares products with those in float64, and the bits of all families and numbers of workers.
+// TestNibbles compares products with those in float64, and the bits of all instruction sets and numbers of workers.
 func TestNibbles(t *testing.T) {
 	one, two := pool.New(1), pool.New(3)
 	defer one.Close()
@@ -113,7 +113,7 @@ func TestNibbles(t *testing.T) {
 		for at, got := range first {
 			i, j := at/p.n, at%p.n
 			want, _ := p.sums(i, j)
-			largest, weights, most := 0.0, 0.0, 143.0 // each x is off by a part of the largest
+			largest, weights, most := 0.0, 0.0, 143.0 // the error of each x is a fraction of the largest
 			if p.unsigned {
 				most = 255
 			}
@@ -167,11 +167,12 @@ func TestNibblesAddTo(t *testing.T) {
 	}
 }
 
-// TestNibblesAreExact: products of integers that digits can hold are exact, up to the largest number of each length.
+// TestNibblesAreExact: products of integers that digits can represent are exact, up to the largest number of each
+// length.
 func TestNibblesAreExact(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()
-	const many = 80 // more rows than sums of 16 bits have room for, where digits and weights are the largest
+	const many = 80 // more rows than sums of 16 bits can hold, if digits and weights are the largest
 	for _, x := range []float32{1, -1, 0x7f7f7f, 0x7f7f80, 0x7fffff, -0x7fffff, 0x800000, -0x7e8080, 3e38, -3e38, 0x1p-126, 0x1p-100} {
 		for _, w := range []int{-8, -1, 1, 7} {
 			for _, k := range []int{1, many} {
@@ -189,7 +190,7 @@ func TestNibblesAreExact(t *testing.T) {
 	}
 }
 
-// TestNibblesOfInfinity: numbers that are not finite make their own row not finite, and no other.
+// TestNibblesOfInfinity: a number that is not finite affects its own row only.
 func TestNibblesOfInfinity(t *testing.T) {
 	workers := pool.New(1)
 	defer workers.Close()

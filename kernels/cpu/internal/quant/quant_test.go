@@ -28,8 +28,8 @@ func product(p *pool.Pool, a, b []int8, m, n, k int, transA, transB bool) []int3
 	return c
 }
 
-// TestProductsAreExact compares all families with 64-bit sums, over the whole range of int8, including -128, where a
-// kernel might saturate.
+// TestProductsAreExact compares all instruction sets with 64-bit sums, over the whole range of int8, including -128,
+// where a kernel might saturate.
 func TestProductsAreExact(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()

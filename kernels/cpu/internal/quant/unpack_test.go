@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
-// TestNibblePanels unpacks random rows of random panels in all families, and compares them with the values of the
-// numbers.
+// TestNibblePanels unpacks random rows of random panels with all instruction sets, and compares them with the values of
+// the numbers.
 func TestNibblePanels(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()
@@ -59,7 +59,7 @@ func TestProductsOfNibblePanels(t *testing.T) {
 	for try := range 60 {
 		workers := pool.New(1 + try%3)
 		m, n, k := 1+r.IntN(300), 1+r.IntN(200), 1+r.IntN(1200)
-		if try%4 == 0 { // rows that compete for places in the cache
+		if try%4 == 0 { // rows that compete for cache sets
 			k = 512 * (1 + r.IntN(3))
 		}
 		x := randomNibbles(r, m, n, k, r.IntN(3)*(1+r.IntN(k+3)))
