@@ -22,7 +22,7 @@ func ExampleBest() {
 	// Output: {float32, float32} 1 float32 x 32
 }
 
-// The first row counts whose kind is the one asked for and whose features are all there.
+// The first row counts whose kind matches and whose features are all available.
 func TestBest(t *testing.T) {
 	kind := tile.Kind{In: tile.Int8, Acc: tile.Int32}
 	lacking := isa.Features(1 << 31) // no processor has it
