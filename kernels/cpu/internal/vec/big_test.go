@@ -5,7 +5,8 @@ import (
 	"math/big"
 )
 
-// Functions of numbers with so many bits that what they round off is nothing beside a float64, by their series.
+// Functions computed by their series, with so many bits that their rounding errors are negligible compared with
+// float64.
 
 const bigBits = 320
 
@@ -43,7 +44,7 @@ func bigExp(x *big.Float) *big.Float {
 	return s
 }
 
-// bigLog improves the logarithm of a float64: y + 2(x − eʸ)/(x + eʸ), each time with three times as many digits.
+// bigLog refines the logarithm of a float64: y + 2(x − eʸ)/(x + eʸ) triples the number of correct digits each time.
 func bigLog(x *big.Float) *big.Float {
 	m := newBig()
 	e := x.MantExp(m)
@@ -84,7 +85,7 @@ func bigCircle(x *big.Float) (sine, cosine *big.Float) {
 	return bigSum(r, term(1)), bigSum(bigOf(1), term(0))
 }
 
-// bigAtan improves the arc tangent of a float64, whose tangent is t, by adding that of (x − t)/(1 + x·t).
+// bigAtan refines the arc tangent of a float64, whose tangent is t, by adding that of (x − t)/(1 + x·t).
 func bigAtan(x *big.Float) *big.Float {
 	f, _ := x.Float64()
 	y := bigOf(math.Atan(f))
@@ -102,7 +103,7 @@ func bigErf(x *big.Float) *big.Float {
 	return bigDiv(bigTimes(bigMul(s, bigExp(bigNeg(square))), 1), bigRoot(bigPi))
 }
 
-// bigErfc is 1 − erf(x), far above 0 e^(−x²)/√π/(x + ½/(x + 1/(x + 1½/(x + …)))).
+// bigErfc is 1 − erf(x), or, for large x, e^(−x²)/√π/(x + ½/(x + 1/(x + 1½/(x + …)))).
 func bigErfc(x *big.Float) *big.Float {
 	if x.Cmp(bigOf(2)) < 0 {
 		return bigSub(bigOf(1), bigErf(x))
@@ -114,7 +115,7 @@ func bigErfc(x *big.Float) *big.Float {
 	return bigDiv(bigExp(bigNeg(bigMul(x, x))), bigMul(y, bigRoot(bigPi)))
 }
 
-// bigNormal is the distribution function of the normal distribution.
+// bigNormal is the cumulative distribution function of the normal distribution.
 func bigNormal(x *big.Float) *big.Float {
 	return bigTimes(bigAdd(bigOf(1), bigErf(bigDiv(x, bigRoot(bigOf(2))))), -1)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChainsOfHalves: loads, sums, rounds and stores of 16-bit numbers in a chain give the bits of the kernels for one
-// such operation, at every length and for every kind of number.
+// TestChainsOfHalves: loading, adding, rounding and storing 16-bit numbers in a chain gives the bits of the single
+// kernels, at every length and for every kind of number.
 func TestChainsOfHalves(t *testing.T) {
 	types := []struct {
 		load, round, store ChainOp

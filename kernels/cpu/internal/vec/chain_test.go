@@ -15,12 +15,12 @@ type chainReference[T Float] struct {
 	number bool
 	v      func(v, x T, y uint8) T
 	y      func(v, x T) bool
-	hold   bool // what y says
-	held   bool // y of v is what is held
+	hold   bool // the result of y is held
+	held   bool // y is called with what is held
 	both   func(v, x, y T) T
 }
 
-func larger[T Float](a, b T) T { // b where they are equal
+func larger[T Float](a, b T) T { // b if they are equal
 	if a > b || a != a {
 		return a
 	}
@@ -165,7 +165,7 @@ func testChains[T Float](t *testing.T, run func(steps []ChainStep, n int)) {
 					masks[i][j] = uint8(r.IntN(2))
 				}
 			}
-			if r.IntN(8) > 0 { // NaN ends all that is of interest
+			if r.IntN(8) > 0 { // NaN would hide everything else
 				floats[3][0] = 1.5
 			}
 			wantFloats, wantMasks := copies(floats), copies(masks)
@@ -181,7 +181,7 @@ func testChains[T Float](t *testing.T, run func(steps []ChainStep, n int)) {
 					v[i] = T(m)
 				}
 			}
-			add(ChainHoldLess, unsafe.Pointer(&floats[1][0]), nil) // nothing is held before
+			add(ChainHoldLess, unsafe.Pointer(&floats[1][0]), nil) // nothing has been held before
 			for i, x := range wantFloats[1] {
 				if v[i] < x {
 					held[i] = 1
@@ -191,7 +191,7 @@ func testChains[T Float](t *testing.T, run func(steps []ChainStep, n int)) {
 				ref := references[r.IntN(len(references))]
 				k, l := r.IntN(len(floats)), r.IntN(len(masks))
 				if ref.number {
-					k = 3 // which no step writes
+					k = 3 // the one that no step writes
 				}
 				number := wantFloats[k][0]
 				other := r.IntN(len(floats))

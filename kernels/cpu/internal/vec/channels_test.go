@@ -79,7 +79,7 @@ func checkChannels[T Float](t *testing.T, rng *rand.Rand, rows, cols int, unit f
 	mean, a, b, c, scale, shift := tile(), tile(), tile(), tile(), tile(), tile()
 	for i := range n {
 		if math.Abs(float64(x[i])*float64(scale[i%cols])+float64(shift[i%cols])) < 100*unit {
-			y[i] = 0 // on the edge: it may count or not
+			y[i] = 0 // at the threshold: it may or may not count
 		}
 	}
 	for _, masked := range []bool{false, true} {
@@ -130,7 +130,7 @@ func checkChannels[T Float](t *testing.T, rng *rand.Rand, rows, cols int, unit f
 }
 
 // TestMaskOfChannels: the gradient of relu(x·scale + shift) passes exactly where the result is positive, even close to
-// 0. All kernels compute the result in the same way, whatever fills no vector or line.
+// 0. All kernels compute the result in the same way, including elements that fill no vector or line.
 func TestMaskOfChannels(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
@@ -155,7 +155,7 @@ func checkMask[T Float](t *testing.T, rng *rand.Rand, rows, cols int) {
 			scale[i] = 1 + T(rng.Float64())
 		}
 		scale[i] = scale[i%cols]
-		shift[i] = -means[i%cols] * scale[i] // rounded: at the mean is 0, or what was rounded off
+		shift[i] = -means[i%cols] * scale[i] // rounded: at the mean the result is 0, or the rounding error
 		one[i] = 1
 	}
 	for i := range x {

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
 )
 
-// TestCoarseFunctions computes all numbers of bfloat16, and others of every size, as before a rounding to bfloat16:
-// with denormals and, as programs do, without. Denormal results may be zeros.
+// TestCoarseFunctions computes all numbers of bfloat16, and others of every magnitude, as before rounding to bfloat16:
+// with subnormals and, as in programs, with subnormals flushed. Subnormal results may be zeros.
 func TestCoarseFunctions(t *testing.T) {
 	slope := func(x float64) float64 {
 		if math.IsInf(x, 0) {
@@ -88,7 +88,7 @@ func forFlushing(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// otherwise counts the numbers whose result is rounded to another bfloat16 than the exact result.
+// otherwise counts the numbers whose result rounds to another bfloat16 than the exact result.
 func otherwise(run func(dst, x []float32), want func(float64) float64, x []float32) (count int) {
 	got, exact := make([]float32, len(x)), make([]float32, len(x))
 	run(got, x)

@@ -10,7 +10,8 @@ import (
 
 func TestHalfPrecision(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		// Every half-precision number survives the way to float32 and back, and has the value of its definition.
+		// Every half-precision number survives the conversion to float32 and back, and has the value given by its
+		// definition.
 		all, wide, back := make([]uint16, 1<<16), make([]float32, 1<<16), make([]uint16, 1<<16)
 		for i := range all {
 			all[i] = uint16(i)
@@ -51,7 +52,7 @@ func TestHalfPrecision(t *testing.T) {
 	})
 }
 
-// TestHalfRounding checks rounding to nearest even against the two neighbours found by widening.
+// TestHalfRounding checks rounding to nearest even against the two neighbors found by widening.
 func TestHalfRounding(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		nearest := func(x float32, got uint16, widen func([]float32, []uint16)) {
@@ -69,7 +70,7 @@ func TestHalfRounding(t *testing.T) {
 		x := random[float32](rand.New(rand.NewPCG(17, 18)), 3000)
 		for i := range x {
 			x[i] *= float32(math.Ldexp(1, i%40-26))
-			if i%5 == 0 { // exactly between two neighbours
+			if i%5 == 0 { // exactly between two neighbors
 				x[i] = math.Float32frombits(math.Float32bits(x[i])&^0x1fff | 0x1000)
 			}
 			if i%7 == 0 { // the same for bfloat16

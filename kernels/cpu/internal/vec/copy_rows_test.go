@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCopyRows copies rows of every length, with gaps and of one row repeated, and writes nothing else.
+// TestCopyRows copies rows of every length, with gaps and with one row repeated, and writes nothing else.
 func TestCopyRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if _, ok := vectors(); !ok {

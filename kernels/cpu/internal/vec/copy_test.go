@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Copies around the bounds of pieces copy all that fits into both slices, and nothing else.
+// Copies of lengths around the size of pieces copy all that fits into both slices, and nothing else.
 func TestCopy(t *testing.T) {
 	src, dst := make([]byte, 9<<20), make([]byte, 9<<20)
 	r := rand.NewChaCha8([32]byte{28})

@@ -54,12 +54,12 @@ func doubleResults(seed uint64) map[string][]float64 {
 	}
 	n, results := rows*cols, map[string][]float64{}
 	x, y := numbers(n), numbers(n)
-	finite := func(n int) []float64 { return random[float64](rng, n) } // what is masked makes NaN of an infinity in vectors
+	finite := func(n int) []float64 { return random[float64](rng, n) } // masking in vectors turns an infinity into NaN
 	channelResults(rng, results, finite(n), finite(n), rows, cols, finite)
 	normResults(results, x, y, rows, cols, numbers)
 	for name, f := range map[string]func(dst, x []float64) bool{"products": MulRows[float64], "largest": MaxRows[float64], "smallest": MinRows[float64]} {
 		dst := make([]float64, cols)
-		if !f(dst, x) { // only vectors do it
+		if !f(dst, x) { // only computed with vectors
 			copy(dst, x[:cols])
 			for r := cols; r < n; r += cols {
 				for c, v := range x[r : r+cols] {

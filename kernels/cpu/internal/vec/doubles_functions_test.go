@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// function64Case is a function of float64: its kernel, its value, its largest error in ULP, and a way to turn any
+// function64Case is a function of float64: its kernel, its exact value, its largest error in ULP, and a way to turn any
 // number into an operand.
 type function64Case struct {
 	name    string
@@ -90,7 +90,7 @@ func numbers64(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// ownOfGo lists the errors, in ULP, of the functions of package math that are used without assembly and exceed 2.
+// ownOfGo lists functions of package math that are used without assembly and whose errors exceed 2 ULP.
 var ownOfGo = map[string]float64{"Sinh": 2.5, "Gelu": 64}
 
 // TestFunctionsOfDoubles compares the functions of float64 with series of many digits. Both lengths of vectors compute
@@ -131,7 +131,7 @@ func TestFunctionsOfDoubles(t *testing.T) {
 	})
 }
 
-// distance is the error of f(x) = y in ULP. The error of the inverse error function follows from the error function of
+// distance is the error of f(x) = y in ULP. That of the inverse error function is computed from the error function of
 // y.
 func (c *function64Case) distance(x, y float64) float64 {
 	if c.want != nil {
@@ -176,7 +176,7 @@ func TestSpecialDoubles(t *testing.T) {
 				results := make([]float64, len(xs))
 				f.run(results, xs, special64)
 				for i, y := range special64 {
-					if name == "Pow" && (x == 5e-324 || x == 1-0x1p-53) { // where Go's own function is far off
+					if name == "Pow" && (x == 5e-324 || x == 1-0x1p-53) { // where Go's own function is inaccurate
 						continue
 					}
 					requireNear64(t, f.want(x, y), results[i], "%s(%v, %v)", name, x, y)
@@ -198,7 +198,7 @@ func requireNear64(t *testing.T, want, got float64, format string, args ...any) 
 	t.Errorf(format+": %v, not %v", append(args, got, want)...)
 }
 
-// A large exponent shows what the logarithm of a base near 1 has lost.
+// A large exponent reveals the rounding error of the logarithm of a base near 1.
 func TestLargePowersOfDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 7))
@@ -242,7 +242,7 @@ func TestPairsOfDoubles(t *testing.T) {
 			}
 			units := 1.5
 			if isa.Active() == isa.Portable {
-				units = 2 // is package math's
+				units = 2 // computed by package math
 			}
 			require.LessOrEqual(t, ulps64(got[i], want), units, "Atan2(%v, %v) = %v", y, b[i], got[i])
 		}
@@ -255,7 +255,7 @@ func TestPairsOfDoubles(t *testing.T) {
 			ones[i], a[i] = 1, math.Mod(a[i], 9)
 		}
 		if isa.Active() == isa.Portable {
-			return // the gradient of gelu is package math's here
+			return // here the gradient of gelu is computed by package math
 		}
 		GeluGrad(got, ones, a)
 		for i, x := range a {
@@ -266,7 +266,7 @@ func TestPairsOfDoubles(t *testing.T) {
 	})
 }
 
-// TestCircularDoubles checks the functions near large multiples of π/2, where reduction cancels most digits.
+// TestCircularDoubles checks the functions near large multiples of π/2, where the reduction cancels most digits.
 func TestCircularDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 64))
@@ -317,7 +317,7 @@ func TestPlacesOfDoubles(t *testing.T) {
 			y := append([]float64{}, b...)
 			f(y, a, y)
 			check(0, y)
-			many := 1<<12/len(a) + 2 // more than a call of the assembly takes
+			many := 1<<12/len(a) + 2 // more than one assembly call processes
 			x, z := slices.Repeat(a, many), slices.Repeat(b, many)
 			f(x, x, z)
 			for i := range many {
@@ -327,7 +327,7 @@ func TestPlacesOfDoubles(t *testing.T) {
 	})
 }
 
-// Near 1 the arc cosine has as many digits as elsewhere, also where Go computes it.
+// Near 1 the arc cosine is as accurate as elsewhere, also where Go computes it.
 func TestAcosNearOne(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for k := 10; k <= 50; k++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFillRows fills rows of every length and writes nothing behind them.
+// TestFillRows fills rows of every length and writes nothing past them.
 func TestFillRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(4, 4))

@@ -76,7 +76,7 @@ var accurate = []struct {
 	{"Lgamma", Lgamma[float32], lgamma, 1},
 }
 
-// visit calls f with all float32, or with a sample, which is denser where functions have their edges.
+// visit calls f with all float32, or with a sample, which is denser at the functions' critical points.
 func visit(f func(x []float32)) {
 	batch := append([]float32(nil), special...)
 	step := *every
@@ -95,7 +95,7 @@ func visit(f func(x []float32)) {
 	for i := range 1 << 18 {
 		add(float32(i-1<<17) * 0x1p-14)
 	}
-	for i := range 1 << 14 { // where some have poles, and others change their formula
+	for i := range 1 << 14 { // where some have poles, and others switch formulas
 		add(1 - float32(i)*0x1p-24)
 		add(float32(i)*0x1p-24 - 1)
 	}
@@ -136,7 +136,7 @@ func checkFunction(t *testing.T, run func(dst, x []float32), f func(float64) flo
 // TestFunctionsOfZero: a zero keeps its sign, or gets the sign that package math gives it.
 func TestFunctionsOfZero(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		x := make([]float32, 37) // in whole vectors and behind them
+		x := make([]float32, 37) // in whole vectors and after them
 		for i := range x {
 			x[i] = float32(math.Copysign(0, float64(i%2)-0.5))
 		}
@@ -175,7 +175,7 @@ func TestFunctionsOfTwo(t *testing.T) {
 						continue
 					}
 					if isDenormal(a[i]) || isDenormal(b[i]) {
-						continue // programs take them for zeros
+						continue // programs flush them
 					}
 					if d := ulps(got, want); d > worst {
 						worst, worstA, worstB, worstGot = d, a[i], b[i], got
@@ -183,7 +183,7 @@ func TestFunctionsOfTwo(t *testing.T) {
 				}
 			}
 			for _, a := range special {
-				for range 3 { // among others, and in the rest
+				for range 3 { // in vectors, and in the remainder
 					b := append([]float32(nil), special...)
 					as := make([]float32, len(b))
 					for i := range as {
@@ -223,7 +223,7 @@ func TestFunctionsOfTwo(t *testing.T) {
 
 func isDenormal(x float32) bool { return x != 0 && math.Abs(float64(x)) < 0x1p-126 }
 
-// The bits of a result depend neither on its place nor on the family of vectors.
+// The bits of a result depend neither on its position nor on the instruction set.
 func TestFunctionsHaveTheSameBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x := append(append([]float32(nil), special...), random[float32](r, 1003)...)

@@ -15,8 +15,8 @@ func exactSlope(x float64) float64 {
 	return math.Erfc(-x/math.Sqrt2)/2 + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
 }
 
-// TestGeluAccuracy visits numbers of every exponent, and closely those around 0. In the far tail, the rounding of x²
-// costs x²/2 ULP.
+// TestGeluAccuracy visits numbers of every exponent, more densely around 0. In the far tail, the rounding of x² costs
+// x²/2 ULP.
 func TestGeluAccuracy(t *testing.T) {
 	one := func(x []float32) []float32 {
 		y := make([]float32, len(x))
@@ -36,7 +36,7 @@ func TestGeluAccuracy(t *testing.T) {
 			{"Gelu", Gelu[float32], exactGelu, 4e-7, func(float64) float64 { return 0 }},
 			{"GeluGrad", func(dst, x []float32) { GeluGrad(dst, one(x), x) }, exactSlope, 4e-7, func(x float64) float64 {
 				x = min(math.Abs(x), 50)
-				return 2e-7 * math.Exp(-x*x/2) * (1 + x) // the two terms cancel each other near -0.75
+				return 2e-7 * math.Exp(-x*x/2) * (1 + x) // the two terms cancel near -0.75
 			}},
 		} {
 			worst, far := 0.0, 0.0

@@ -54,7 +54,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Float32ToF16(h, x)
 			F16ToFloat32(y, h)
 			Float32ToBF16(h, x)
-			for _, cols := range []int{n, max(n/3, 1)} { // lines that end with the memory
+			for _, cols := range []int{n, max(n/3, 1)} { // lines that end at the end of memory
 				rows := n / cols
 				lines, ups := operand(rows*cols), operand(rows*cols)
 				LogSumLines(operand(rows), lines, cols, operand(cols))
@@ -89,8 +89,8 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 	})
 }
 
-// TestNothingOutsideIsTouchedByRows is that test for the cells of recurrent layers and for sums of rows, whose last
-// vectors are parts of vectors or repeat elements.
+// TestNothingOutsideIsTouchedByRows is the same test for the cells of recurrent layers and for sums of rows, whose last
+// vectors are partial or repeat elements.
 func TestNothingOutsideIsTouchedByRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for n := 1; n < 70; n++ {
@@ -110,7 +110,7 @@ func TestNothingOutsideIsTouchedByRows(t *testing.T) {
 	})
 }
 
-// TestCopyRowsTouchesNothingOutside copies rows of which the first or the last is next to unreadable memory.
+// TestCopyRowsTouchesNothingOutside copies rows, the first or the last of which is next to unreadable memory.
 func TestCopyRowsTouchesNothingOutside(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if _, ok := vectors(); !ok {

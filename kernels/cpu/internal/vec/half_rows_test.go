@@ -75,7 +75,8 @@ func TestHalfRows(t *testing.T) {
 	}
 }
 
-// TestHalfExpAffine compares with results for the widened numbers: they differ by half a ULP and 2⁻¹⁵ of the number.
+// TestHalfExpAffine compares with results for the widened numbers: they differ by at most half a ULP and 2⁻¹⁵ of the
+// number.
 func TestHalfExpAffine(t *testing.T) {
 	if !BFloat16.inPlace(0) {
 		t.Skip("kernels for rows of bfloat16 need AVX512-BF16, which this processor does not have: rows are widened here, as other tests see")

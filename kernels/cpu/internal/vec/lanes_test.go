@@ -16,7 +16,7 @@ func TestAddOuter(t *testing.T) {
 	})
 }
 
-// checkAddOuter compares with float64, and looks for changes outside of the rows.
+// checkAddOuter compares with float64, and checks that nothing changes outside of the rows.
 func checkAddOuter[T Float](t *testing.T, rng *rand.Rand, unit float64) {
 	t.Helper()
 	for _, c := range []struct{ rows, cols, dstStride, fStride int }{{1, 1, 16, 16}, {3, 5, 96, 32}, {17, 2, 40, 16}, {130, 20, 330, 330}} {
@@ -147,7 +147,7 @@ func TestSplitReal(t *testing.T) {
 	})
 }
 
-// checkSplitReal compares with the definition, and takes the result back.
+// checkSplitReal compares with the definition, and inverts the result.
 func checkSplitReal[T Float](t *testing.T, rng *rand.Rand, m, width int, unit float64) {
 	t.Helper()
 	zre, zim, last := random[T](rng, m*width), random[T](rng, m*width), make([]T, width)

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many runs there are, and however long, up to 2^24 numbers, no call is longer than others, as the garbage
-// collector cannot interrupt it, and together the calls make all elements. (None of them is made: they get no memory.)
+// However many runs there are, and however long, up to 2^24 numbers, no call takes longer than the others, as the
+// garbage collector cannot interrupt it, and together the calls cover all elements. (The calls are not actually made:
+// they get no memory.)
 func TestCallsOfButterfliesAreShort(t *testing.T) {
 	defer func(old [2][7]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)) {
 		butterflies = old

@@ -66,7 +66,7 @@ func checkLogSoftmaxLines[T Float](t *testing.T, rng *rand.Rand, rows, cols int,
 	checkBadLines(t, rng, other, x[1:n+1], cols, scratch)
 }
 
-// checkBadLines uses NaN, infinity and rows of only −Inf, which turn their own rows into NaN and no other.
+// checkBadLines uses NaN, infinity and rows of only −Inf, which turn their own rows into NaN and no others.
 func checkBadLines[T Float](t *testing.T, rng *rand.Rand, y, x []T, cols int, scratch []T) {
 	t.Helper()
 	totals := make([]T, len(x)/cols)

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// drawLongs draws integers of any size, with the ends of their range and pairs of equal ones among them.
+// drawLongs draws integers of any magnitude, including the ends of their range and pairs of equal ones.
 func drawLongs(r *rand.Rand, n int) []int64 {
 	x := make([]int64, n)
 	for i := range x {

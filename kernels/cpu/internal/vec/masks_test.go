@@ -123,7 +123,7 @@ func TestIntegerArithmetic(t *testing.T) {
 			a, b, dst := make([]int32, n), make([]int32, n), make([]int32, n)
 			for i := range n {
 				a[i], b[i] = int32(r.Uint32()), int32(r.Uint32())
-				if i%3 > 0 { // so that shifts are by what is in range, or just outside
+				if i%3 > 0 { // so that shift amounts are in range, or just outside
 					b[i] = int32(r.IntN(40) - 3)
 				}
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestMix covers sums of several rows from anywhere, in parts, of short rows and of rows longer than a call, with
-// infinities and NaN. Nothing else is written.
+// TestMix covers sums of several rows at arbitrary positions, in parts, of short rows and of rows longer than a call,
+// with infinities and NaN. Nothing else is written.
 func TestMix(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 44))
 	for _, path := range isa.Paths() {

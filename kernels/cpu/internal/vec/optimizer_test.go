@@ -29,7 +29,7 @@ func TestAdamGolden(t *testing.T) {
 					Alpha:         float32(c.rate * math.Sqrt(1-math.Pow(0.999, n)) / (1 - math.Pow(0.9, n))),
 					OneMinusBeta1: 0.1, OneMinusBeta2: 0.001, Epsilon: float32(c.epsilon), GradientScale: 1, Decay: float32(c.rate * c.decay)})
 			}
-			// Keras forms α from float32 powers of β₂, which is good to 2e-5 at the first step.
+			// Keras computes α from float32 powers of β₂, which is accurate to 2e-5 at the first step.
 			assert.InDelta(t, c.want[0], float64(w[0]), 5e-7+3e-5*c.rate, "%+v", c)
 			assert.InDelta(t, c.want[1], float64(w[1]), 5e-7+3e-5*c.rate, "%+v", c)
 		}
@@ -103,7 +103,7 @@ func TestOptimizerLengths(t *testing.T) {
 }
 
 // In float64 the bits are those of the loop without vectors, which computes the last elements and, without vectors, all
-// of them. Arm64's compiler makes one instruction of a product and a sum there.
+// of them. Arm64's compiler fuses products and sums there.
 func TestOptimizerDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(17, 18))

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestPairRows compares with the formula, at every number of columns and with rows apart.
+// TestPairRows compares with the formula, for every number of columns and with gaps between rows.
 func TestPairRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, columns := range []int{1, 3, 8, 15, 16, 17, 32, 47, 100} {
@@ -31,7 +31,7 @@ func TestPairRows(t *testing.T) {
 	})
 }
 
-// TestRoundPairs compares with Narrow; what is behind the columns does not change.
+// TestRoundPairs compares with Narrow; what follows the columns does not change.
 func TestRoundPairs(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, h := range []Half{Float16, BFloat16} {
@@ -69,7 +69,7 @@ func TestWidenRows(t *testing.T) {
 			for _, columns := range []int{1, 8, 15, 16, 32, 47} {
 				for try, rows := range []int{1, 2, 7, 7} {
 					from, to := columns+3, (columns+15)/16*16+1
-					if try == 3 { // rows that follow each other
+					if try == 3 { // contiguous rows
 						from, to = columns, columns
 					}
 					x, dst, want := make([]uint16, (rows-1)*from+columns), make([]float32, rows*to), make([]float32, columns)
@@ -87,13 +87,13 @@ func TestWidenRows(t *testing.T) {
 	})
 }
 
-// TestNarrowRows compares with Narrow and RoundAdd, row by row; what is between the rows does not change.
+// TestNarrowRows compares with Narrow and RoundAdd, row by row; what lies between the rows does not change.
 func TestNarrowRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, h := range []Half{Float16, BFloat16} {
 			for _, columns := range []int{1, 2, 3, 6, 7, 8, 9, 15, 16, 20, 31, 33, 48, 100} {
 				rows := map[bool]int{true: 70, false: 5}[columns < 16]
-				gap := columns % 3 // none: rows that follow each other
+				gap := columns % 3 // 0: contiguous rows
 				from, to := columns+gap, columns+2*gap
 				x, y := guard.Copy(t, make([]float32, (rows-1)*from+columns), false), make([]float32, columns)
 				for i := range x {
@@ -141,7 +141,7 @@ func TestNarrowRows(t *testing.T) {
 }
 
 // TestNarrowSums compares with Narrow for numbers of every exponent, halfway between two 16-bit numbers, close to that
-// and elsewhere, and for infinities and NaN. Denormals, which programs flush, may become 0.
+// and elsewhere, and for infinities and NaN. Subnormals, which programs flush, may become 0.
 func TestNarrowSums(t *testing.T) {
 	var x []float32
 	for high := range uint32(1 << 16) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPixels compares with plain loops, with many ties, NaN and steps on both sides; what is between pixels must not
+// TestPixels compares with plain loops, with many ties, NaN and steps on both sides; what lies between pixels must not
 // change.
 func TestPixels(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestRandomWords(t *testing.T) {
 	})
 }
 
-// TestDrop keeps numbers whose words reach the threshold, and writes nothing behind the result; dropped numbers may be
+// TestDrop keeps numbers whose words reach the threshold, and writes nothing past the result; dropped numbers may be
 // NaN.
 func TestDrop(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// TestRearranged copies boxes whose elements are permuted, have gaps and are read backwards, of elements of one to
-// eight bytes, and reads and writes nothing else.
+// TestRearranged copies boxes whose elements, of one to eight bytes, are permuted, have gaps or are read backwards, and
+// reads and writes nothing else.
 func TestRearranged(t *testing.T) {
 	test := func(t *testing.T) {
 		r := rand.New(rand.NewPCG(28, 11))

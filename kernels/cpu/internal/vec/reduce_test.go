@@ -67,7 +67,7 @@ func TestDoubleSumsHaveOneOrder(t *testing.T) {
 	})
 }
 
-// TestSumIsPairwise adds a number whose plain float32 sums drift off, in 64 lanes too.
+// TestSumIsPairwise adds up a number whose plain float32 sum loses accuracy, also in 64 lanes.
 func TestSumIsPairwise(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		x := make([]float32, 1<<24)

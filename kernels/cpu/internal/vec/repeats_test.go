@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestRepeats repeats groups of every size and writes nothing behind the last one.
+// TestRepeats repeats groups of every size and writes nothing past the last one.
 func TestRepeats(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(4, 9))

@@ -16,7 +16,7 @@ func TestAddProducts(t *testing.T) {
 	})
 }
 
-// checkAddProducts compares with float64, and looks for changes outside of the rows.
+// checkAddProducts compares with float64, and checks that nothing changes outside of the rows.
 func checkAddProducts[T Float](t *testing.T, rng *rand.Rand, rows, depth, cols, dstStride, fStride, xStride int, unit float64) {
 	t.Helper()
 	dst := random[T](rng, rows*dstStride+cols)

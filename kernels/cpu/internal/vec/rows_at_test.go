@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestAddRowsAt covers rows of all lengths, some of them repeated, in order; what is between them does not change.
+// TestAddRowsAt covers rows of all lengths, some of them repeated, in order; what lies between them does not change.
 func TestAddRowsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for c := 1; c < 17_000; c += 1 + c/20 + c/400*16_000 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestSumRowsOfParts sums columns of any matrices, which end where memory does, and of parts of them: each column has
-// the bits that it has alone, whatever is beside it.
+// TestSumRowsOfParts sums columns of matrices of all sizes, which end where memory does, and of parts of them: each
+// column has the same bits as alone, whatever is beside it.
 func TestSumRowsOfParts(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(29, 12))
@@ -34,7 +34,7 @@ func sumsOfParts[T Float](t *testing.T, rng *rand.Rand) {
 	}
 	dst := guard.Copy(t, make([]T, cols), false)
 	for i := range dst {
-		dst[i] = T(math.NaN()) // what was there before does not matter
+		dst[i] = T(math.NaN()) // the old contents do not matter
 	}
 	SumRows(dst, x, rows, cols, stride)
 	from := rng.IntN(cols)
@@ -43,7 +43,7 @@ func sumsOfParts[T Float](t *testing.T, rng *rand.Rand) {
 	for c, v := range part {
 		w := dst[from+c]
 		require.True(t, v == w || v != v && w != w, "column %d of %dx%d, and of those from %d to %d: %v, %v", from+c, rows, cols, from, from+len(part), w, v)
-		var sum, block T // as it is defined: blocks of rows
+		var sum, block T // by the definition: in blocks of rows
 		for r := range rows {
 			if block += x[r*stride+from+c]; r%rowsBlock == rowsBlock-1 || r == rows-1 {
 				sum, block = sum+block, 0

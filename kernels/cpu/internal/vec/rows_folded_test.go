@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestFoldedRows combines rows of every length that has its own kernels, some with NaN in one place.
+// TestFoldedRows combines rows of every length that has its own kernels, some with a NaN.
 func TestFoldedRows(t *testing.T) {
 	folds := []struct {
 		name  string

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ruleCases has the steps on the elements of four slices and a gradient, both as the package computes them and as
-// formulas.
+// ruleCases has the update rules on four slices and a gradient, both as the package computes them and as formulas.
 var ruleCases = map[string]struct {
 	step func(x [4][]float32, g []float32)
 	one  func(x *[4]float32, g float32)
@@ -127,9 +126,9 @@ func TestRules(t *testing.T) {
 	}
 }
 
-const callLength = 1 << 14 // of a call of assembly
+const callLength = 1 << 14 // of an assembly call
 
-// TestRulesAllocateNothing: nor do they read beyond what they are given.
+// TestRulesAllocateNothing: they also do not read outside their operands.
 func TestRulesAllocateNothing(t *testing.T) {
 	var x [4][]float32
 	for k := range x {

@@ -81,7 +81,7 @@ func everyPair[T int8 | uint8]() (a, b []T) {
 	return a, b
 }
 
-// drawPairs draws integers, small ones, the largest ones and zeros among them.
+// drawPairs draws integers, including small ones, the largest ones and zeros.
 func drawPairs[T Small | int32 | uint32](r *rand.Rand, n int) (a, b []T) {
 	draw := func() T {
 		switch r.IntN(4) {
@@ -122,7 +122,7 @@ func TestSmallPairs(t *testing.T) {
 	})
 }
 
-// requireEdges compares powers where the exponent in one place is larger than the others, at the end of memory.
+// requireEdges compares powers where one exponent is larger than the others, at the end of memory.
 func requireEdges[T uint8 | uint16 | int32](t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		a, b := guard.Copy(t, make([]T, n), false), guard.Copy(t, make([]T, n), false)

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSmalls compares operations on integers of one and two bytes with Go's operators, for all pairs of bytes among
-// others.
+// TestSmalls compares operations on 8-bit and 16-bit integers with Go's operators, including all pairs of bytes.
 func TestSmalls(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		testSmalls[int8](t)
@@ -57,7 +56,7 @@ func testWidened[T int8 | int16 | uint16](t *testing.T) {
 	}
 }
 
-// testWords computes functions of one 32-bit number, and extremes of unsigned ones.
+// testWords computes functions of one 32-bit number, and maxima and minima of unsigned ones.
 func testWords(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 16, 100, 1000} {
 		x, y, got := make([]int32, n), make([]uint32, n), make([]int32, n)
@@ -121,7 +120,7 @@ func testSmalls[T Small](t *testing.T) {
 	}
 }
 
-// TestSmallsInPlace: results take the place of either operand, and bytes of comparisons too.
+// TestSmallsInPlace: results may replace either operand, and so may the bytes of comparisons.
 func TestSmallsInPlace(t *testing.T) {
 	for _, n := range append([]int{64, 77, 511, 512, 513, 1100}, rand.Perm(40)...) {
 		a, b, want := make([]uint8, n), make([]uint8, n), make([]uint8, n)
@@ -146,7 +145,7 @@ func TestSmallsInPlace(t *testing.T) {
 	}
 }
 
-// TestChooseSmalls picks elements of one and two bytes, into other memory or in place of any operand.
+// TestChooseSmalls selects 8-bit and 16-bit elements, into other memory or in place of any operand.
 func TestChooseSmalls(t *testing.T) {
 	testChooseSmalls[uint8](t)
 	testChooseSmalls[uint16](t)

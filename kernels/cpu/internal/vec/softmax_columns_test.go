@@ -17,7 +17,7 @@ func TestScoreColumns(t *testing.T) {
 			c := ScoreColumns{Used: 1 + rng.IntN(Columns), Scale: float32(math.Exp(rng.NormFloat64()))}
 			queries, hidden := c.Used, [3]float64{0, 0.3, 0.9}[rng.IntN(3)]
 			c.Begin()
-			var logits, values [][]float64 // of each key: of each query, and what the powers are multiplied by
+			var logits, values [][]float64 // for each key: the scores of all queries, and the numbers that the powers are multiplied by
 			const width = 2
 			y := make([]float32, width*Columns)
 			for range 1 + rng.IntN(3) {

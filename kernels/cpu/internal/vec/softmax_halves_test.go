@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawScores are scores of which the mask hides some and of which a row sees nothing; what it must not look at is NaN.
+// draw returns scores, some of which the mask hides; one row is hidden entirely. What must not be read is NaN.
 func (s Scores) draw(rng *rand.Rand) []float32 {
 	x := make([]float32, s.Rows*s.Stride)
 	for i := range x {
@@ -88,7 +88,7 @@ func TestSoftmaxHalvesSpecialValues(t *testing.T) {
 	})
 }
 
-// TestScaleHalves compares with Scale and Narrow; what is between the rows does not change.
+// TestScaleHalves compares with Scale and Narrow; what lies between the rows does not change.
 func TestScaleHalves(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(35, 36))

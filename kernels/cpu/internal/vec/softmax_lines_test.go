@@ -59,7 +59,7 @@ func checkSoftmaxLines[T Float](t *testing.T, rng *rand.Rand, rows, cols int, un
 			near(t, float64(other[i])*(float64(dy[i])-dot), float64(dx[i]), 40*unit, "gradient", rows, cols)
 		}
 	}
-	for _, bad := range []float64{math.NaN(), math.Inf(1)} { // one such number makes NaN of its row alone
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} { // one such number turns its own row into NaN, and no other
 		at := rng.IntN(n)
 		x[1+at] = T(bad)
 		SoftmaxLines(other, x[1:n+1], cols)

@@ -60,7 +60,7 @@ func TestSoftmaxRows(t *testing.T) {
 			}
 			for r := range s.Rows {
 				for c := s.Sees(r); c < s.Stride; c++ {
-					x[r*s.Stride+c], d[r*s.Stride+c] = nan, nan // must not matter
+					x[r*s.Stride+c], d[r*s.Stride+c] = nan, nan // must not be read
 				}
 				if r%3 == 1 && s.Cols > 0 {
 					x[r*s.Stride] = float32(math.Inf(-1))
@@ -140,7 +140,8 @@ func TestSoftmaxRowsFloat64(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0, 0, 0}, d[s.Stride:][:3], 1e-15)
 }
 
-// TestSoftmaxRowsGradOfRoundedTotals: the gradients of a row sum to 0 even if the logarithm of its sum has few digits.
+// TestSoftmaxRowsGradOfRoundedTotals: the gradients of a row sum to 0 even if the logarithm of its sum was rounded to
+// few digits.
 func TestSoftmaxRowsGradOfRoundedTotals(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 34))

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestStrided copies elements with every distance, and reads nothing behind the last one.
+// TestStrided copies elements at every distance, and reads nothing past the last one.
 func TestStrided(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, size := range []int{1, 2, 4, 8} {
@@ -35,8 +35,8 @@ func TestStrided(t *testing.T) {
 	})
 }
 
-// TestApart takes groups of two to four elements apart, and reads nothing behind them, nor the elements of the last one
-// that it must not read.
+// TestApart deinterleaves groups of two to four elements, and reads nothing after them, nor the elements of the last
+// group that it must not read.
 func TestApart(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, size := range []int{1, 2, 4, 8} {
@@ -71,7 +71,7 @@ func TestApart(t *testing.T) {
 	})
 }
 
-// TestTurns stores the elements of two to four operands in turn.
+// TestTurns interleaves the elements of two to four operands.
 func TestTurns(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, size := range []int{1, 2, 4, 8} {
@@ -103,7 +103,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestReversed copies elements backwards, at any place, and reads and writes nothing else.
+// TestReversed copies elements backwards, at any position, and reads and writes nothing else.
 func TestReversed(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, size := range []int{1, 2, 4, 8} {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLineSums: sums of lines, and of their products, have the bits of Sum and Dot of each, whatever is behind a line.
+// TestLineSums: sums of lines, and of their products, have the bits of Sum and Dot of each, whatever follows a line.
 func TestLineSums(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 30))
@@ -29,7 +29,7 @@ func checkLineSums[T Float](t *testing.T, r *rand.Rand, rows, cols int) {
 	for i := range x {
 		x[i], y[i] = T(r.NormFloat64()), T(r.NormFloat64())
 	}
-	if rows > 2 { // a line that is not finite touches no other one
+	if rows > 2 { // a line that is not finite affects no other
 		x[cols], y[2*cols] = T(math.Inf(1)), T(math.NaN())
 	}
 	SumLines(sums, x)
@@ -41,7 +41,7 @@ func checkLineSums[T Float](t *testing.T, r *rand.Rand, rows, cols int) {
 	}
 }
 
-// numberBits returns the bits of a number; all NaN have the same.
+// numberBits returns the bits of a number, the same for all NaN.
 func numberBits[T Float](v T) uint64 {
 	if v != v {
 		return math.Float64bits(math.NaN())

@@ -16,7 +16,7 @@ func TestTurnChain(t *testing.T) {
 	})
 }
 
-// checkTurnChain compares with float64, and looks for changes outside of the rows.
+// checkTurnChain compares with float64, and checks that nothing changes outside of the rows.
 func checkTurnChain[T Float](t *testing.T, rng *rand.Rand, turns, width, stride int, unit float64) {
 	t.Helper()
 	x, angles := random[T](rng, turns*stride+width+3), make([]T, 2*turns)

@@ -115,7 +115,7 @@ func TestTranscendental(t *testing.T) {
 	})
 }
 
-// Where tanh is 1 in float32 the result must be 1: gradients multiply by 1 − y², which tells the least difference when
+// Where tanh is 1 in float32 the result must be 1: gradients multiply by 1 − y², in which the smallest error shows when
 // inputs are large.
 func TestTanhSaturates(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

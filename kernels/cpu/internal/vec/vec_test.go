@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// forLevels runs test under every kernel family that this machine executes.
+// forLevels runs test with every set of kernels that this machine supports.
 func forLevels(t *testing.T, test func(t *testing.T)) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -38,7 +38,7 @@ var special = []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, -2, 3.25, 
 	0x1p-127, -0x1p-149, 0x1p-149, 100, -100, 88.5, -88.5, 1e-20, 1e20, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
 	math.Float32frombits(0xffc12345)}
 
-// equal compares as the tests need: NaN equals NaN, and zeros must have the same sign.
+// equal compares as the tests require: NaN equals NaN, and zeros must have the same sign.
 func equal(a, b float32) bool {
 	return a != a && b != b || math.Float32bits(a) == math.Float32bits(b)
 }

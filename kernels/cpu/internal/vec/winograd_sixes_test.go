@@ -11,8 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// TestWinogradSixes compares both transformations with their matrices in float64: the rows are what the points 0, ±p,
-// ±q and infinity give. The kernels of all machines give the same bits, as do other numbers of times and columns.
+// TestWinogradSixes compares both transformations with their matrices in float64: the rows are those of the points 0,
+// ±p, ±q and infinity. The kernels of all machines give the same bits, also for other numbers of repetitions and
+// columns.
 func TestWinogradSixes(t *testing.T) {
 	p, q := 0.625, 1.5
 	rows := func(point, other float64) []float64 { // (z² − other²)·z·(z + point)
