@@ -81,7 +81,7 @@ func ExampleModel_SaveShardedWeights() {
 	// model_00001.weights.h5
 }
 
-// OnChief is for what only one of several workers does, such as writing the model. Without workers it just does it.
+// OnChief is for what only one of several workers does, such as writing the model. Without workers it simply does it.
 func ExampleModel_OnChief() {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(2))
 	check(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Forger is a generative adversarial network: each half has an optimizer of its own.
+// Forger is a generative adversarial network; each half has its own optimizer.
 type Forger struct {
 	Discriminator, Generator *keras.Model
 	DOptimizer, GOptimizer   optimizers.Optimizer
@@ -74,7 +74,7 @@ func ExampleTrainStepper() {
 	// [1 3] positive: true
 }
 
-// Rebuilder is an autoencoder with its own idea of how good it is.
+// Rebuilder is an autoencoder with its own measure of how good it is.
 type Rebuilder struct {
 	Encoder, Decoder *layers.Dense
 	Worst            *metrics.Mean
@@ -97,7 +97,7 @@ func (b *Rebuilder) TestStep(s *keras.Step) keras.StepLogs {
 	return keras.StepLogs{"worst": b.Worst}
 }
 
-// A step for Evaluate and validation beside the one for training.
+// A step for Evaluate and validation, in addition to the one for training.
 func ExampleTestStepper() {
 	model, err := keras.NewModel(&Rebuilder{Encoder: &layers.Dense{Units: 1}, Decoder: &layers.Dense{Units: 2}, Worst: metrics.NewMean("worst")})
 	check(err)
@@ -114,8 +114,8 @@ func ExampleTestStepper() {
 	// off by 0.00
 }
 
-// What Fit does by itself, written out, with the gradients turned into their signs: the losses, weights and metrics of
-// Compile hold.
+// Fit's own step, written out, but with gradients replaced by their signs: the losses, weights and metrics of Compile
+// apply.
 func ExampleStep() {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}})
 	check(err)
@@ -126,7 +126,7 @@ func ExampleStep() {
 		for i, g := range summed {
 			gradients.Values[i] = ops.Sign(g)
 		}
-		s.WithoutAggregation(func() { s.Apply(s.Optimizer(), gradients) }) // they are sums over the replicas already
+		s.WithoutAggregation(func() { s.Apply(s.Optimizer(), gradients) }) // they are already summed over the replicas
 		return s.ComputeMetrics(yPred)
 	}
 	check(model.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.01}, Loss: "mse", Metrics: []string{"mae"}, TrainStep: step}))

@@ -48,7 +48,7 @@ func Example() {
 	// y(10) = [19.00]
 }
 
-// One line spreads training over replicas: a strategy.
+// A strategy is all it takes to train on several replicas.
 func ExampleNewSequential() {
 	strategy, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1")
 	check(err)
@@ -215,7 +215,7 @@ func ExampleTensors() {
 type broken struct{ Sizes map[string]int }
 
 func (b *broken) Call(_ *layers.Context, x *ops.Tensor) *ops.Tensor {
-	b.Sizes["x"] = x.Rank() // the map was never made
+	b.Sizes["x"] = x.Rank() // the map was never created
 	return x
 }
 

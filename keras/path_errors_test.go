@@ -18,7 +18,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestErrorsNameAFileOnce: errors of the system include the path, which the message around them must not repeat.
+// TestErrorsNameAFileOnce: errors of the operating system include the path, which the message around them must not
+// repeat.
 func TestErrorsNameAFileOnce(t *testing.T) {
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 1})
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))

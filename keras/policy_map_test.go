@@ -36,7 +36,7 @@ type policyMaps struct {
 	}
 }
 
-// TestPolicyMapsAreThoseOfKeras compares every look-up, and what files hold.
+// TestPolicyMapsAreThoseOfKeras compares every look-up, and the contents of files.
 func TestPolicyMapsAreThoseOfKeras(t *testing.T) {
 	for _, c := range recorded.JSON[policyMaps](t, "testdata/policy_map.json.gz").Lookups {
 		m, err := ops.NewDTypePolicyMap(c.Default)
@@ -104,7 +104,7 @@ func TestModelsWithPolicyMaps(t *testing.T) {
 			require.NoError(t, err)
 			all := m.Layers()
 			require.Equal(t, c.Output, layers.OutputTypes(all[len(all)-1])[0].DType.String())
-			most := 1.0 // the terms of all sums are of the size of the largest results
+			most := 1.0 // all sums have terms of the magnitude of the largest results
 			for _, want := range c.Y.Values {
 				most = max(most, math.Abs(want))
 			}
@@ -143,7 +143,7 @@ func withoutIDs(v any) any {
 	return v
 }
 
-// TestQuantizeLayersWithMaps gives the path of the layer an entry, and keeps those of others.
+// TestQuantizeLayersWithMaps adds an entry for the layer's path, and keeps the other entries.
 func TestQuantizeLayersWithMaps(t *testing.T) {
 	m, err := ops.NewDTypePolicyMap("float32")
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestQuantizeLayersWithMaps(t *testing.T) {
 	}
 }
 
-// TestPolicyMapErrors names what is wrong.
+// TestPolicyMapErrors checks that errors say what is wrong.
 func TestPolicyMapErrors(t *testing.T) {
 	m, err := ops.NewDTypePolicyMap("")
 	require.NoError(t, err)

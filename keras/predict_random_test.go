@@ -63,7 +63,7 @@ func TestPredictionsDrawAnew(t *testing.T) {
 				require.Contains(t, []float32{0, 2}, v)
 				sum += float64(v)
 			}
-			if i%10 == 5 { // training and evaluations take none of the numbers
+			if i%10 == 5 { // training and evaluations use none of the numbers
 				x := data.Arrays(slices.Repeat([][]float32{make([]float32, 16)}, 4), slices.Repeat([][]float32{make([]float32, 16)}, 4))
 				_, err := a.TrainOnBatch(ctx, x)
 				require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestEvaluationsDrawAnew(t *testing.T) {
 	}
 }
 
-// testLosses notes the running mean after each batch of an evaluation.
+// testLosses records the running mean after each batch of an evaluation.
 type testLosses struct {
 	callbacks.Base
 	all []float64
@@ -219,7 +219,7 @@ func TestRandomValidationAfterABackup(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestRandomPredictionsAllocateNothing: their numbers are drawn where they are needed.
+// TestRandomPredictionsAllocateNothing: random numbers are drawn where they are needed.
 func TestRandomPredictionsAllocateNothing(t *testing.T) {
 	ctx := context.Background()
 	m := monteCarlo(t)

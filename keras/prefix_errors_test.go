@@ -10,12 +10,13 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// element is a step of the way to a value, which may be the same in the list around it.
+// element is a part of a value's path, which may repeat for nested lists.
 var element = regexp.MustCompile(`^element \d+$`)
 
 var packagePrefix = regexp.MustCompile(`(?:^|[ :])(keras|layers|losses|metrics|optimizers|initializers|regularizers|constraints|activations|schedules|config|ops|saving|data|distribute|quantizers): `)
 
-// repeatedPrefix returns the package that a message names twice, or the words that it says twice in a row, "" for none.
+// repeatedPrefix returns the package that a message names twice, or the words that it repeats immediately; "" if there
+// are none.
 func repeatedPrefix(message string) string {
 	seen, parts := map[string]bool{}, strings.Split(message, ": ")
 	for i := range len(parts) - 1 {
@@ -32,8 +33,8 @@ func repeatedPrefix(message string) string {
 	return ""
 }
 
-// TestErrorsNameAPackageOnce: the messages of bad values, in layers, models and other things at any depth, begin with
-// the name of a package once.
+// TestErrorsNameAPackageOnce: the messages about invalid values, in layers, models and other things at any depth, begin
+// with a package name, and contain it only once.
 func TestErrorsNameAPackageOnce(t *testing.T) {
 	seen, failures := map[string]bool{}, 0
 	layer := func(class string, inner any) map[string]any {

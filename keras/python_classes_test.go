@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Types as the page about custom layers has them: their fields are their own settings alone.
+// Types as on the page about custom layers: their fields are only their own settings.
 
 type scaledLoss struct {
 	Factor float64 `keras:"factor"`
@@ -71,7 +71,7 @@ func (o *halvingSGD) Update(s *optimizers.Step, _ *distribute.Variable, w, g *op
 func (o *halvingSGD) Build(w distribute.Variables) error           { return o.BuildRule(o, w) }
 func (o *halvingSGD) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(o, r, g) }
 
-// distance is a layer that in Python has a method call alone.
+// distance is a layer that in Python defines only the method call.
 type distance struct{ layers.Base }
 
 func (*distance) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
@@ -85,8 +85,8 @@ func init() {
 	optimizers.Register[halvingSGD]("python")
 }
 
-// compiledByPython is a model whose compile_config holds what Keras's Loss, Metric and Optimizer write into the
-// configurations of classes that are derived from them.
+// compiledByPython is a model whose compile_config contains the configurations that Keras's Loss, Metric and Optimizer
+// write for classes derived from them.
 func compiledByPython(t *testing.T, reduction any) ([]byte, error) {
 	t.Helper()
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 1})
@@ -131,7 +131,7 @@ func TestClassesOfPython(t *testing.T) {
 	}
 }
 
-// TestClassWithoutConstructor: the configuration of a class that defines call alone, as Keras 3.15.1 writes it.
+// TestClassWithoutConstructor: the configuration of a class that defines only call, as Keras 3.15.1 writes it.
 func TestClassWithoutConstructor(t *testing.T) {
 	l, err := layers.FromObject(json.RawMessage(`{"module": null, "class_name": "distance", "registered_name": "python>distance", "config": {
 		"name": "distance_4", "activity_regularizer": null, "trainable": true, "autocast": true,

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// attentive returns a model of attention inside of a model, whose layers have a policy or a map.
+// attentive returns a model with attention inside another model; the layers have a policy or a map.
 func attentive(t *testing.T, policy string) *keras.Model {
 	inner := keras.Input(keras.Shape(3, 4))
 	y := layers.Apply(&layers.MultiHeadAttention{NumHeads: 2, KeyDim: 3, Name: "heads", DType: policy}, inner, inner)
@@ -27,8 +27,8 @@ func attentive(t *testing.T, policy string) *keras.Model {
 	return m
 }
 
-// TestFilesOfQuantizedAttention: the projections of attention have no configuration of their own, so a file says in the
-// policy of attention that they are quantized. Keras 3.15 writes such models without a word of it and cannot open them.
+// TestFilesOfQuantizedAttention: the projections inside attention have no configuration, so the file records their
+// quantization in the policy of attention. Keras 3.15 writes such models without recording it, and cannot open them.
 func TestFilesOfQuantizedAttention(t *testing.T) {
 	m, err := ops.NewDTypePolicyMap("float32")
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// TestColumnsOfFourBits: columns of four bits do not depend on each other, so those of a layer whose columns are taken
-// by eights are the first ones of a wider layer whose columns are not.
+// TestColumnsOfFourBits: 4-bit columns are independent, so those of a layer whose columns are processed in groups of
+// eight equal the first ones of a wider layer whose columns are not.
 func TestColumnsOfFourBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for _, policy := range []string{"float32", "mixed_bfloat16"} {
@@ -54,14 +54,14 @@ func TestColumnsOfFourBits(t *testing.T) {
 	}
 }
 
-// TestRowsOfFourBits: rows of whole numbers have a scale of 1 if their largest is 7, and blocks if they reach from -8
-// to 7, so that a table of four bits gives them back.
+// TestRowsOfFourBits: rows of integers have a scale of 1 if their largest is 7, or, for blocks, if they range from -8
+// to 7; then a 4-bit table reproduces them exactly.
 func TestRowsOfFourBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for _, block := range []int{-1, 4} {
 		for _, units := range []int{4, 5, 8, 33, 64} {
 			if units%4 > 0 && block > 0 {
-				continue // a block would not reach that far
+				continue // a block would not cover that range
 			}
 			const rows = 20
 			weights, x := make([]float32, rows*units), make([]float32, rows)

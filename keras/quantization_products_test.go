@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// randomly gives variables numbers that are drawn, and returns them by name.
+// randomly gives the variables random values, and returns them by name.
 func randomly(t *testing.T, r *rand.Rand, m *keras.Model) map[string][]float64 {
 	out := map[string][]float64{}
 	for _, v := range m.Weights() {
@@ -32,7 +32,7 @@ func randomly(t *testing.T, r *rand.Rand, m *keras.Model) map[string][]float64 {
 	return out
 }
 
-// quantizedWeights are the values of a model's variables by name.
+// quantizedWeights returns the values of a model's variables by name.
 func quantizedWeights(t *testing.T, m *keras.Model) map[string]kernels.Array {
 	out := map[string]kernels.Array{}
 	for _, v := range m.Weights() {
@@ -43,8 +43,8 @@ func quantizedWeights(t *testing.T, m *keras.Model) map[string]kernels.Array {
 	return out
 }
 
-// columnsOf says what integers (rows, columns) with a scale for each column stand for, of eight bits, or of four that
-// are packed along an axis.
+// columnsOf returns the numbers that integers (rows, columns) with a scale for each column represent. The integers have
+// 8 bits, or 4 bits packed along an axis.
 func columnsOf(t *testing.T, w, scale kernels.Array, rows, columns, packed int) []float64 {
 	if packed >= 0 {
 		var err error
@@ -71,13 +71,13 @@ func requireProduct(t *testing.T, x, matrix, y []float64, n, columns int, what s
 	}
 }
 
-// TestFloatsTimesIntegers: integers with one scale for each column that floats are multiplied with, in matrices of all
-// sizes and of odd lengths, give what float64 gives.
+// TestFloatsTimesIntegers: products of floats with matrices of integers that have one scale per column agree with
+// float64, for matrices of all sizes and odd lengths.
 func TestFloatsTimesIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 72))
 	for try := range 24 {
 		n, columns, batch := 1+r.IntN(90), 1+r.IntN(90), 1+r.IntN(9)
-		if try%3 == 0 { // not small
+		if try%3 == 0 { // a larger size
 			n, columns = 200+r.IntN(90), 330+r.IntN(90)
 		}
 		for mode, how := range map[string]any{"int8": &quantizers.Int8QuantizationConfig{WeightsOnly: true}, "int4": &quantizers.Int4QuantizationConfig{BlockSize: -1}} {
@@ -102,8 +102,8 @@ func TestFloatsTimesIntegers(t *testing.T) {
 	}
 }
 
-// TestScoresOfTables: vectors on their way back through a table of integers, or through a matrix of their own, that
-// activations are not quantized for.
+// TestScoresOfTables: vectors that go back through a table of integers, or through a separate matrix, with activations
+// that are not quantized.
 func TestScoresOfTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(73, 74))
 	for try := range 12 {
@@ -152,7 +152,8 @@ func TestScoresOfTables(t *testing.T) {
 	}
 }
 
-// TestRowsOfBlocks: rows of a table with blocks of any length are what their integers stand for, to the last bit.
+// TestRowsOfBlocks: rows of a table with blocks of any length equal, to the last bit, the numbers that their integers
+// represent.
 func TestRowsOfBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(75, 76))
 	for range 60 {
@@ -179,8 +180,8 @@ func TestRowsOfBlocks(t *testing.T) {
 	}
 }
 
-// TestLargeTablesInFourBits: a table that is quantized some rows at a time has the integers, scales and zero points
-// that its rows have in small tables.
+// TestLargeTablesInFourBits: a table that is quantized a few rows at a time has the same integers, scales and zero
+// points as its rows in small tables.
 func TestLargeTablesInFourBits(t *testing.T) {
 	const words, length, few = 1400, 401, 100
 	r := rand.New(rand.NewPCG(77, 78))
@@ -205,8 +206,8 @@ func TestLargeTablesInFourBits(t *testing.T) {
 	}
 }
 
-// TestLoraBesideEinsteinSums: what LoRA computes beside kernels in integers is the Einstein sum with the product of its
-// matrices, whatever the order of axes.
+// TestLoraBesideEinsteinSums: the contribution of LoRA, added to that of integer kernels, is the Einstein sum with the
+// product of its matrices, whatever the order of axes.
 func TestLoraBesideEinsteinSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(79, 80))
 	for _, c := range []struct {
@@ -234,7 +235,7 @@ func TestLoraBesideEinsteinSums(t *testing.T) {
 		quantized := &layers.EinsumDense{}
 		got := predict(quantized, func(m *keras.Model) {
 			zeros = kernels.NewArray(m.Weights()[0].Type())
-			require.NoError(t, m.Weights()[0].SetValue(zeros)) // what is left is the change alone
+			require.NoError(t, m.Weights()[0].SetValue(zeros)) // only LoRA's contribution is left
 			require.NoError(t, m.Quantize("int8"))
 			require.NoError(t, quantized.EnableLora(2, layers.LoraOptions{Alpha: 3}))
 			values := map[string][]float64{}

@@ -16,13 +16,13 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// integersOf is a layer of drawn integers, of which the first units are asked for.
+// integersOf is a layer of random integers, of which tests use the first units.
 type integersOf struct {
 	mode          string
 	bits, block   int
 	rows, units   int
-	values, zeros []int // of each unit its rows, and its groups
-	groups        []int // that rows belong to
+	values, zeros []int // for each unit: the values of its rows, the zero points of its groups
+	groups        []int // the group of each row
 	scales        []float32
 	saliency      []float32
 }
@@ -55,14 +55,14 @@ func drawIntegers(r *rand.Rand, mode string) *integersOf {
 	return c
 }
 
-// number is what the integer of a row and a unit stands for.
+// number is the number that the integer of a row and a unit represents.
 func (c *integersOf) number(row, unit int) float64 {
 	blocks := len(c.zeros) / c.units
 	at := unit*blocks + c.groups[row]
 	return float64(c.values[unit*c.rows+row]-c.zeros[at]) * float64(c.scales[at]) / float64(c.saliency[row])
 }
 
-// set gives a model's variables the values of the first units.
+// set sets a model's variables to the values of the first units.
 func (c *integersOf) set(t *testing.T, m *keras.Model, units int) {
 	blocks := len(c.zeros) / c.units
 	for _, v := range m.Weights() {
@@ -105,8 +105,8 @@ func floatsOf[T int | float32](values []T) []float64 {
 	return out
 }
 
-// TestSmallMatricesOfIntegers: layers with few numbers multiply floats, and larger ones integers. Both give what
-// float64 gives, one example or several.
+// TestSmallMatricesOfIntegers: small layers multiply floats, and larger ones integers. Both agree with float64, for one
+// example or several.
 func TestSmallMatricesOfIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 16))
 	for _, mode := range []string{"gptq", "gptq-2", "gptq-8", "ordered", "awq"} {

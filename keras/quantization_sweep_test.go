@@ -20,8 +20,8 @@ import (
 
 var quantizedShapes = flag.Int("quantized-shapes", 12, "shapes that BenchmarkQuantizedShapes draws")
 
-// quantizedDense returns a function that predicts with a Dense layer in a mode: float32, one of mixed precision or one
-// of quantization, in blocks of so many inputs where it has some.
+// quantizedDense returns a function that predicts with a Dense layer in a mode: float32, mixed precision or quantized,
+// in blocks of block inputs if the mode supports blocks.
 func quantizedDense(b *testing.B, mode string, block, batch, features, units int) func() {
 	dense, options := &layers.Dense{Units: units}, []keras.Option{keras.InputShape(features)}
 	switch mode {

@@ -20,7 +20,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// recordedArray is an array of Keras's.
+// recordedArray is an array recorded from Keras.
 type recordedArray struct {
 	Shape  []int
 	DType  string
@@ -42,7 +42,7 @@ func (a recordedArray) dense() data.Array {
 	return shaped(values, a.Shape...)
 }
 
-// changedModel is what Keras's LoRA and quantization made of a model; see testdata/quantization.py.
+// changedModel is the result of Keras's LoRA and quantization for a model; see testdata/quantization.py.
 type changedModel struct {
 	Name          string
 	Before, After string
@@ -75,8 +75,8 @@ func readBase64(t *testing.T, text string) *keras.Model {
 	return m
 }
 
-// requireArrays compares weights with those of Keras: quantized ones by steps of their grid, because a value in the
-// middle between two may be rounded to either.
+// requireArrays compares weights with those of Keras: quantized ones in steps of their grid, because a value halfway
+// between two steps may be rounded to either.
 func requireArrays(t *testing.T, want []recordedArray, got []kernels.Array, names []string, slack float64) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -93,8 +93,8 @@ func requireArrays(t *testing.T, want []recordedArray, got []kernels.Array, name
 	}
 }
 
-// TestChangedModelsAreThoseOfKeras does to models what Keras did, and compares weights, predictions, files and two
-// steps of training.
+// TestChangedModelsAreThoseOfKeras changes models as Keras did, and compares weights, predictions, files and two steps
+// of training.
 func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 	for _, c := range changedModels(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 			}
 			all, trained := names()
 			require.Equal(t, lastTwo(c.Names), lastTwo(all))
-			if !strings.HasSuffix(c.Name, "float8") { // Keras counts scales and histories, which no optimizer trains, as trainable
+			if !strings.HasSuffix(c.Name, "float8") { // Keras counts scales and histories, which are not trained, as trainable
 				require.Equal(t, lastTwo(c.Trainable), lastTwo(trained))
 			}
 			arrays, err := m.GetWeights()
@@ -151,10 +151,10 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 
 			require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}, Loss: "mse"}))
 			if strings.HasPrefix(c.Name, "reversible") && (strings.Contains(c.Name, "int8") && !strings.Contains(c.Name, "weights") || strings.Contains(c.Name, "activations")) {
-				return // Keras's gradient of scores is that of the scale alone: the one through integers is lost
+				return // Keras's gradient of scores is only that of the scale: the one through the integers is lost
 			}
 			slack := 1.0
-			if c.Losses[0] > 5 { // the steps are long, and what differs by rounding grows
+			if c.Losses[0] > 5 { // the steps are large, and amplify rounding differences
 				slack = 100
 			}
 			for _, want := range c.Losses {
@@ -169,7 +169,7 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 	}
 }
 
-// lastTwo leaves layer and weight of each path: in Keras a model's name comes first, or not.
+// lastTwo keeps the layer and the weight of each path: in Keras the model's name may precede them.
 func lastTwo(paths []string) (out []string) {
 	for _, p := range paths {
 		parts := strings.Split(p, "/")
@@ -217,8 +217,8 @@ func requireSameFile(t *testing.T, want, got *keras.Model) {
 	require.JSONEq(t, string(first), string(second))
 }
 
-// TestModelsThatCannotBeQuantized: nothing changes where something is wrong, and programs made before are not used any
-// more.
+// TestModelsThatCannotBeQuantized: an error changes nothing, and programs compiled before quantization are no longer
+// used.
 func TestModelsThatCannotBeQuantized(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}, &layers.Dense{Units: 2}}, keras.InputShape(4))
 	require.NoError(t, err)

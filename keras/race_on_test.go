@@ -2,5 +2,5 @@
 
 package keras_test
 
-// raceDetector says whether the tests run under the race detector.
+// raceDetector reports whether the tests run under the race detector.
 const raceDetector = true

@@ -23,10 +23,10 @@ import (
 
 var randomConfigs = flag.Int("random-configs", 2, "how many random configurations of each class are saved and read again")
 
-// TestRandomConfigurationsSurvive: every class that Keras has a constructor of, with random values in the fields of its
-// configuration, is trained, saved, read again, and trained for one more step on both sides: the same numbers, weights
-// and states, bit for bit. What the library refuses when the model is created or trained for the first time says so
-// there, and never in Save or LoadModel.
+// TestRandomConfigurationsSurvive: a value of every class for which a Keras constructor was recorded, with random
+// values in the fields of its configuration, is trained, saved, read again, and trained for one more step on both
+// sides, with the same numbers, weights and states, bit for bit. What the library rejects it must reject when the model
+// is created or first trained, never in Save or LoadModel.
 func TestRandomConfigurationsSurvive(t *testing.T) {
 	survived, refused := 0, 0
 	for _, c := range vectors.Load(t, "defaults").Cases {
@@ -39,7 +39,7 @@ func TestRandomConfigurationsSurvive(t *testing.T) {
 			d.Shapes, d.DType = other.Shapes, other.DType
 		}
 		if d.Kind == "layers" && d.Shapes == nil {
-			continue // it takes no arrays by themselves
+			continue // it takes no plain arrays
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			for seed := range *randomConfigs {
@@ -66,7 +66,7 @@ func randomConfig(t *testing.T, text json.RawMessage, rng *rand.Rand) map[string
 	decoder.UseNumber()
 	require.NoError(t, decoder.Decode(&out))
 	for _, key := range slices.Sorted(maps.Keys(out)) {
-		if rng.IntN(3) > 0 && key != "stateful" { // what a layer remembers between batches is in no file, as in Keras
+		if rng.IntN(3) > 0 && key != "stateful" { // files do not store what a layer remembers between batches, as in Keras
 			out[key] = randomValue(key, out[key], rng)
 		}
 	}
@@ -112,7 +112,7 @@ func randomValue(key string, v any, rng *rand.Rand) any {
 	return v
 }
 
-// survives trains, saves, reads and trains on. Its error is what was refused before anything was saved.
+// survives trains, saves, reads and continues training. Its error is what was rejected before anything was saved.
 func survives(t *testing.T, d defaultCase, class string, config map[string]any) error {
 	m, examples, err := randomModel(t, d, class, config)
 	if err != nil {
@@ -151,7 +151,7 @@ func survives(t *testing.T, d defaultCase, class string, config map[string]any) 
 	return nil
 }
 
-// state lists the weights of a model and of its optimizer.
+// state returns the weights of a model and of its optimizer.
 func state(t *testing.T, m *keras.Model) (out []string) {
 	weights, err := m.GetWeights()
 	require.NoError(t, err)
@@ -166,8 +166,8 @@ func state(t *testing.T, m *keras.Model) (out []string) {
 	return out
 }
 
-// randomModel makes a model with the class in it, and says which examples it takes: with labels for a step, or, for -1,
-// without. nil are those of a model that cannot be trained.
+// randomModel makes a model that contains the class, and returns its examples: with labels for a step, or, for step -1,
+// without labels. For a model that cannot be trained, examples with labels are nil.
 func randomModel(t *testing.T, d defaultCase, class string, config map[string]any) (*keras.Model, func(step int) *data.ArraySource, error) {
 	if d.Kind == "layers" {
 		return randomLayer(t, d, class, config)

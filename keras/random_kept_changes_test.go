@@ -22,8 +22,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// standardized is a Dense layer whose columns have mean 0 and length 1 when they are multiplied by: predictions compute
-// these from the kernel alone, and keep them.
+// standardized is a Dense layer that multiplies by columns of mean 0 and length 1: predictions compute these from the
+// kernel alone, and keep them.
 type standardized struct {
 	layers.Base
 
@@ -46,7 +46,7 @@ func (l *standardized) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tenso
 	return []*ops.Tensor{ops.Matmul(in[0], ops.Multiply(w, ops.KeepDims(scale, w, 0)))}
 }
 
-// change makes one of the calls that change weights, of one of the models.
+// change makes one of the calls that change the weights of one of the models.
 func (d *keptRun) change(ctx context.Context) error {
 	k := d.r.IntN(len(d.models))
 	calls := []struct {
@@ -77,7 +77,7 @@ func (d *keptRun) compile(k int, c keras.CompileConfig) error {
 	return d.models[k].Compile(c)
 }
 
-// ready compiles the model unless it is.
+// ready compiles the model if necessary.
 func (d *keptRun) ready(k int) error {
 	if d.compiled[k] {
 		return nil
@@ -108,8 +108,8 @@ func (d *keptRun) fit(ctx context.Context, k int) error {
 	return err
 }
 
-// shuffled returns an array with other elements: numbers in another order and a little larger, so that variances stay
-// positive, and integers in another order.
+// shuffled returns an array with different elements: floats in another order and slightly larger, so that variances
+// stay positive, and integers in another order.
 func shuffled(r *rand.Rand, a kernels.Array) kernels.Array {
 	a = a.Clone()
 	if a.DType().IsFloat() {
@@ -143,7 +143,7 @@ func (d *keptRun) setWeights(_ context.Context, k int) error {
 	return d.models[k].SetWeights(weights)
 }
 
-// pick draws a layer that has weights.
+// pick picks a random layer that has weights.
 func (d *keptRun) pick(k int, suits func(l layers.Layer) bool) layers.Layer {
 	var all []layers.Layer
 	layers.Walk(d.models[k], func(l layers.Layer) {
@@ -163,7 +163,7 @@ func anyLayer(layers.Layer) bool { return true }
 
 func (d *keptRun) setLayerWeights(_ context.Context, k int) error {
 	l := d.pick(k, anyLayer)
-	if d.r.IntN(2) == 0 { // what is folded into a kernel that stays as it is
+	if d.r.IntN(2) == 0 { // changes what is folded into a kernel that itself stays unchanged
 		if norm := d.pick(k, func(l layers.Layer) bool { return layers.ClassName(l) == "BatchNormalization" }); norm != nil {
 			l = norm
 		}
@@ -227,7 +227,7 @@ func (d *keptRun) freeze(ctx context.Context, k int) error {
 	return d.trainOnBatch(ctx, k)
 }
 
-// averages trains with averages of the weights, and exchanges them.
+// averages trains with averages of the weights, and swaps them in.
 func (d *keptRun) averages(ctx context.Context, k int) error {
 	o := &optimizers.Adam{LearningRate: 0.01}
 	o.UseEMA, o.EMAMomentum = true, new(0.5)
@@ -262,7 +262,8 @@ func (d *keptRun) fail(ctx context.Context, k int) error {
 	return nil
 }
 
-// changes changes layers, and will change those of new models; what was compiled for the old ones does not fit.
+// changes applies a change to the layers, and later to those of new models; what was compiled for the old layers no
+// longer fits.
 func (d *keptRun) changes(f func(models []*keras.Model) error) error {
 	clear(d.compiled)
 	clear(d.files)
@@ -295,10 +296,10 @@ func (d *keptRun) lora(_ context.Context, k int) error {
 
 func (d *keptRun) quantize(_ context.Context, k int) error {
 	mode := one(d.r, "int8", "int8", "int4", "float8")
-	if d.policy == "mixed_float16" && mode == "int8" { // whose sums float16 does not hold
+	if d.policy == "mixed_float16" && mode == "int8" { // float16 cannot hold its sums
 		mode = "int4"
 	}
-	l := d.pick(k, func(l layers.Layer) bool { // not inside of SpectralNormalization, which normalizes what was there
+	l := d.pick(k, func(l layers.Layer) bool { // not inside SpectralNormalization, which normalizes the old weights
 		return layers.CanQuantize(l, mode) && layers.QuantizedBy(l) == "" && layers.Name(l) != "dense"
 	})
 	if l == nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// TestRandomKeptMeanwhile: goroutines that predict while the weights are exchanged for others see all of the ones or
-// all of the others; and calls of all kinds at a time end with numbers or with the error that the model is busy. It is
-// worth as much under the race detector.
+// TestRandomKeptMeanwhile: goroutines that predict while the weights are replaced see either all of the old ones or all
+// of the new ones; and concurrent calls of all kinds end with results or with the error that the model is busy. It is
+// also meant for the race detector.
 func TestRandomKeptMeanwhile(t *testing.T) {
 	for seed := *keptSeed; seed < *keptSeed+uint64(*keptRuns+3)/4; seed++ {
 		if testing.Short() && seed%3 > 0 {
@@ -44,10 +44,10 @@ func TestRandomKeptMeanwhile(t *testing.T) {
 	}
 }
 
-// keptPeople are how many goroutines predict.
+// keptPeople is the number of goroutines that predict.
 const keptPeople = 4
 
-// exchange exchanges the weights of the first model for others and back while goroutines predict with it.
+// exchange replaces the weights of the first model by others and back while goroutines predict with it.
 func (d *keptRun) exchange() {
 	m, t := d.models[0], d.t
 	first, err := m.GetWeights()
@@ -94,7 +94,7 @@ func (d *keptRun) exchange() {
 	people.Wait()
 }
 
-// everything makes calls of all kinds at a time.
+// everything makes concurrent calls of all kinds.
 func (d *keptRun) everything() {
 	m, t, ctx := d.models[0], d.t, d.t.Context()
 	require.NoError(t, d.compile(0, keras.CompileConfig{Optimizer: "adam"}))

@@ -24,21 +24,21 @@ var (
 	keptSeed = flag.Uint64("keptseed", 1, "seed of the first of them")
 )
 
-// keptRun is models over the same layers whose weights change between predictions, drawn at random: from the same seed
-// always the same.
+// keptRun is a set of models that share layers whose weights change between predictions. It is drawn at random, always
+// the same from the same seed.
 type keptRun struct {
 	t        *testing.T
 	seed     uint64
-	r        *rand.Rand // of what happens
+	r        *rand.Rand // for the events
 	network  string
 	policy   string
 	replicas int
 	models   []*keras.Model
 	compiled []bool
 	x        data.Array
-	rows     int                                 // predictions have as many at most
-	changed  []func(models []*keras.Model) error // the layers themselves, in order
-	files    map[string]int                      // of weights, and the model that each is of
+	rows     int                                 // maximum number of rows in a prediction
+	changed  []func(models []*keras.Model) error // changes of the layers themselves, in order
+	files    map[string]int                      // files of weights, and the model of each
 	log      []string
 }
 
@@ -56,7 +56,7 @@ func newKeptRun(t *testing.T, seed uint64) *keptRun {
 		d.x = keptNumbers(t, d.r, ir.Float32, shape)
 	}
 	if d.rows = keptRows; strings.Contains(d.policy, "16") {
-		d.rows = 7 // from 8 on several numbers share a program, and what is rounded to 16 bits between layers depends on its rows
+		d.rows = 7 // from 8 on several sizes share a program, and rounding to 16 bits between layers depends on its rows
 	}
 	return d
 }
@@ -98,14 +98,14 @@ func (d *keptRun) build() []*keras.Model {
 	}
 }
 
-// keptNetwork draws layers whose weights predictions keep as kernels read them, in 16 bits or as what is computed from
-// them, or fold into each other.
+// keptNetwork draws layers whose weights predictions keep in another form: in the kernels' layout, in 16 bits, as
+// values computed from them, or folded into each other.
 type keptNetwork struct {
 	r *rand.Rand
 	n int
 }
 
-// apply calls a layer under a name of its own.
+// apply calls a layer under a new name.
 func (n *keptNetwork) apply(l layers.Layer, x *layers.KerasTensor) *layers.KerasTensor {
 	n.n++
 	layers.SetName(l, fmt.Sprint("layer", n.n))
@@ -188,9 +188,8 @@ func (n *keptNetwork) layer(kind string) layers.Layer {
 	)
 }
 
-// TestRandomKeptWeights: whatever changes the weights of layers that several models share, what each of these predicts
-// next, and again, when predictions keep weights in other forms, has the bits that new models with the same weights
-// predict.
+// TestRandomKeptWeights: whatever changes the weights of layers that several models share, the next prediction of each
+// model, and the one after that, which uses weights in other forms, has the bits of new models with the same weights.
 func TestRandomKeptWeights(t *testing.T) {
 	for seed := *keptSeed; seed < *keptSeed+uint64(*keptRuns); seed++ {
 		if testing.Short() && seed%4 > 0 {
@@ -213,7 +212,7 @@ func TestRandomKeptWeights(t *testing.T) {
 	}
 }
 
-// check compares what the models predict with new models.
+// check compares the models' predictions with those of new models.
 func (d *keptRun) check() {
 	fresh := d.build()
 	for _, f := range d.changed {

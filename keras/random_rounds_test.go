@@ -14,10 +14,11 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// roundSteps is how many rounds an epoch has.
+// roundSteps is the number of rounds in an epoch.
 const roundSteps = 2
 
-// fitted is how many examples Fit is given: whole rounds where there are rounds, as parts of other sizes count alike.
+// fitted is the number of examples for Fit. With rounds it is a multiple of a round, because parts of different sizes
+// have equal weight.
 func (d *drawnRun) fitted(batch int) int {
 	if d.parts == 0 {
 		return d.examples
@@ -25,7 +26,7 @@ func (d *drawnRun) fitted(batch int) int {
 	return roundSteps * d.parts * batch
 }
 
-// roundOptions let replicas take what the closures of a round do: a batch each.
+// roundOptions give each replica the work of one closure of a round: one batch.
 func (d *drawnRun) roundOptions(options []keras.FitOption, batch int) []keras.FitOption {
 	if _, servers := d.s.(*distribute.ParameterServerStrategy); !servers {
 		batch *= d.parts
@@ -33,7 +34,7 @@ func (d *drawnRun) roundOptions(options []keras.FitOption, batch int) []keras.Fi
 	return append(slices.Clone(options), keras.BatchSize(batch), keras.StepsPerEpoch(roundSteps))
 }
 
-// drawRounds is drawRun for rounds of several closures: nothing that depends on how many examples of a part count.
+// drawRounds is drawRun for rounds of several closures: it avoids what depends on the number of examples in a part.
 func drawRounds(seed uint64) *drawnRun {
 	d := drawRun(seed, true)
 	d.parts = 2 + int(seed%2)
@@ -45,9 +46,9 @@ func drawRounds(seed uint64) *drawnRun {
 	return d
 }
 
-// TestRandomRounds trains what is drawn in rounds of several closures on parameter servers, on fewer workers and on as
-// many, which are lost in between and come back: they end with what as many replicas come to. The layers assign
-// weights that are trained too, in all aggregations.
+// TestRandomRounds trains random models in rounds of several closures on parameter servers, with fewer workers and with
+// as many, which are lost in between and come back. The results are those of as many replicas. The layers also assign
+// trained weights, with all kinds of aggregation.
 func TestRandomRounds(t *testing.T) {
 	runs := *strategyRuns
 	if testing.Short() {

@@ -14,13 +14,13 @@ import (
 	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
-// drawnRun is a model, its data and what is done with it, drawn at random: from the same seed always the same.
+// drawnRun is a model, its data and the actions on it, drawn at random, always the same from the same seed.
 type drawnRun struct {
 	seed     uint64
 	dtype    string
-	server   bool // trained on parameter servers, too
-	parts    int  // closures of a round there; 0: one
-	own      bool // replicas have random numbers or statistics of their own: N of them equal N of another strategy
+	server   bool // also trained on parameter servers
+	parts    int  // closures per round there; 0 means 1
+	own      bool // replicas have their own random numbers or statistics: N of them equal N of another strategy
 	kinds    []string
 	examples int
 	actions  []drawnAction
@@ -43,7 +43,7 @@ func (d *drawnRun) random(stream uint64) *rand.Rand { return rand.New(rand.NewPC
 
 func one[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// drawRun draws everything but the weights; for servers what they know.
+// drawRun draws everything but the weights; for servers, only what they support.
 func drawRun(seed uint64, server bool) *drawnRun {
 	d := &drawnRun{seed: seed, server: server}
 	r := d.random(1)
@@ -68,7 +68,7 @@ func (d *drawnRun) apply(l layers.Layer, x ...*layers.KerasTensor) *layers.Keras
 	return layers.Apply(l, x...)
 }
 
-// model draws the layers, always the same.
+// model draws the layers, always the same ones.
 func (d *drawnRun) model(s distribute.Strategy) (*keras.Model, error) {
 	r := d.random(2)
 	d.in, d.out, d.log = nil, nil, nil
@@ -129,7 +129,7 @@ func (d *drawnRun) outType() string {
 	return "float32"
 }
 
-// branch takes an input to a vector of four numbers, past a sequence or not.
+// branch maps an input to a vector of four numbers, directly or through a sequence.
 func (d *drawnRun) branch(r *rand.Rand, i int, kind string) (end, steps *layers.KerasTensor) {
 	in := func(dtype string, shape ...int) *layers.KerasTensor {
 		options := []keras.InputOption{keras.Shape(shape...), keras.InputName(fmt.Sprint("in", i))}
@@ -196,7 +196,7 @@ func (d *drawnRun) activation(r *rand.Rand) string {
 	return one(r, "tanh", "sigmoid", "softplus", "gelu", "silu", "elu", "softsign", "")
 }
 
-// norm draws a normalization: of batches those of all replicas, or of each its own.
+// norm draws a normalization: one with synchronized batches, or one with separate statistics on each replica.
 func (d *drawnRun) norm(r *rand.Rand) layers.Layer {
 	switch r.IntN(4) {
 	case 0:
@@ -291,7 +291,7 @@ func (d *drawnRun) sequence(r *rand.Rand, x *layers.KerasTensor) *layers.KerasTe
 	}
 }
 
-// rule draws an optimizer. Epsilons keep rounding errors from becoming steps.
+// rule draws an optimizer. Its epsilon prevents rounding errors from becoming steps.
 func (d *drawnRun) rule(r *rand.Rand) optimizers.Optimizer {
 	var o optimizers.Options
 	switch r.IntN(6) {
@@ -318,7 +318,7 @@ func (d *drawnRun) rule(r *rand.Rand) optimizers.Optimizer {
 	}
 	if d.server {
 		o = optimizers.Options{ClipNorm: o.ClipNorm, GlobalClipNorm: o.GlobalClipNorm, ClipValue: o.ClipValue, WeightDecay: o.WeightDecay}
-		if d.parts > 0 { // each part clips its own
+		if d.parts > 0 { // each part would clip its own gradients
 			o = optimizers.Options{WeightDecay: o.WeightDecay}
 		}
 		return one[optimizers.Optimizer](r, &optimizers.SGD{LearningRate: rate, Momentum: 0.8, Nesterov: true, Options: o}, &optimizers.Adam{LearningRate: rate, Epsilon: epsilon, Options: o},
@@ -326,7 +326,7 @@ func (d *drawnRun) rule(r *rand.Rand) optimizers.Optimizer {
 	}
 	if d.dtype != "float64" {
 		inner := &optimizers.SGD{LearningRate: rate, Momentum: 0.5, Options: o}
-		if d.dtype == "mixed_float16" { // without overflow, which sums of fewer examples have later
+		if d.dtype == "mixed_float16" { // a scale that does not overflow: with fewer examples, sums overflow later
 			return &optimizers.LossScaleOptimizer{Inner: inner, InitialScale: 64}
 		}
 		return inner
@@ -338,7 +338,7 @@ func (d *drawnRun) rule(r *rand.Rand) optimizers.Optimizer {
 		&optimizers.Adadelta{LearningRate: rate, Epsilon: epsilon, Options: o}, &optimizers.Ftrl{LearningRate: rate, Options: o})
 }
 
-// compile draws losses, metrics and a rule.
+// compile draws losses, metrics and an optimizer.
 func (d *drawnRun) compile(m *keras.Model, r *rand.Rand) error {
 	var loss, measures, weighted []any
 	for _, o := range d.out {

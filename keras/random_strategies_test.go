@@ -31,13 +31,13 @@ var (
 	strategySeed = flag.Uint64("strategyseed", 1, "seed of the first of them")
 )
 
-// drawnAction is something that is done with a model.
+// drawnAction is an action on a model.
 type drawnAction struct {
 	name string
 	do   func(ctx context.Context, d *drawnRun, n *notes) error
 }
 
-// notes are the numbers that a run came to.
+// notes are the numbers that a run produced.
 type notes struct {
 	names  []string
 	values [][]float64
@@ -53,7 +53,7 @@ func (n *notes) addLogs(what string, logs map[string]float64) {
 	}
 }
 
-// state notes what is in the model.
+// state records the model's state.
 func (n *notes) state(what string, d *drawnRun) error {
 	m := d.m
 	all := m.Weights()
@@ -89,7 +89,7 @@ func (n *notes) state(what string, d *drawnRun) error {
 	return err
 }
 
-// drawActions draws what is done with the model.
+// drawActions draws the actions on the model.
 func (d *drawnRun) drawActions(r *rand.Rand) {
 	add := func(name string, do func(context.Context, *drawnRun, *notes) error) {
 		d.actions = append(d.actions, drawnAction{name, do})
@@ -193,7 +193,7 @@ func (d *drawnRun) drawActions(r *rand.Rand) {
 	}
 }
 
-// reload saves the model and goes on with what is read.
+// reload saves the model, loads the file and continues with the loaded model.
 func reload(ctx context.Context, d *drawnRun, _ *notes) error {
 	path := filepath.Join(d.dir, "m.keras")
 	err := d.m.Save(path)
@@ -209,7 +209,7 @@ func reload(ctx context.Context, d *drawnRun, _ *notes) error {
 // run does everything under a strategy.
 func (d *drawnRun) run(ctx context.Context, s distribute.Strategy) (n *notes, err error) {
 	n = &notes{}
-	own := *d // what the model adds is of this run
+	own := *d // what the model adds belongs to this run only
 	own.s = s
 	if own.m, err = own.model(s); err != nil {
 		return n, err
@@ -234,10 +234,10 @@ func (d *drawnRun) run(ctx context.Context, s distribute.Strategy) (n *notes, er
 	return n, own.m.Weights().CheckMirrored()
 }
 
-// onWorkers runs under a strategy of several processes, which are goroutines here; all come to the same bits.
+// onWorkers runs under a strategy of several processes, which are goroutines here; all must get the same bits.
 func (d *drawnRun) onWorkers(t *testing.T, workers int, devices ...string) (*notes, error) {
 	t.Helper()
-	d.dir = t.TempDir() // of all
+	d.dir = t.TempDir() // shared by all
 	spec := clustertest.Workers(t, workers)
 	all, failed := make([]*notes, workers), make([]error, workers)
 	done := make(chan int)
@@ -279,15 +279,15 @@ func requireSameBits(t *testing.T, what string, a, b []float64) {
 	}
 }
 
-// same compares runs.
+// same describes the first difference between two runs; "" if there is none.
 func (d *drawnRun) same(want, got *notes) string {
-	few := 2.5 / float64(d.examples) // of the examples, where rounding decides
+	few := 2.5 / float64(d.examples) // the fraction of examples that rounding may decide
 	tolerance := map[string]float64{"float64": 1e-7, "float32": 2e-3}[d.dtype]
 	if tolerance == 0 {
 		tolerance = 0.15
 	}
 	for _, name := range want.names {
-		if strings.Contains(name, "lora") || strings.Contains(name, "save and load") { // these weights, and losses of models that were read, are float32
+		if strings.Contains(name, "lora") || strings.Contains(name, "save and load") { // float32, as losses of loaded models
 			tolerance = max(tolerance, 1e-4)
 		}
 	}
@@ -316,7 +316,7 @@ func (d *drawnRun) same(want, got *notes) string {
 	return ""
 }
 
-// story says what was drawn.
+// story describes what was drawn.
 func (d *drawnRun) story() string {
 	var list []string
 	for _, a := range d.actions {
@@ -327,9 +327,9 @@ func (d *drawnRun) story() string {
 	return fmt.Sprintf("%s, own %v, inputs %v, %d examples\n%s\n%s", d.dtype, d.own, d.kinds, d.examples, strings.Join(c.log, ", "), strings.Join(list, "\n"))
 }
 
-// TestRandomServers trains what is drawn on parameter servers, one step at a time, which comes to what one device does.
+// TestRandomServers trains random models on parameter servers, one step at a time. The results are those of one device.
 func TestRandomServers(t *testing.T) {
-	runs := (*strategyRuns + 2) / 3 // jobs wait more than they compute
+	runs := (*strategyRuns + 2) / 3 // jobs mostly wait
 	if testing.Short() {
 		runs = min(runs, 2)
 	}
@@ -361,9 +361,9 @@ func TestRandomServers(t *testing.T) {
 	}
 }
 
-// TestRandomStrategies draws models, data and what is done with them, and does it under all strategies: N replicas
-// come to the weights, slots, logs and predictions of one on the joined batch. With random numbers or statistics of
-// their own, they come to those of N other replicas.
+// TestRandomStrategies draws models, data and actions, and runs them under all strategies: N replicas get the same
+// weights, slots, logs and predictions as one replica with the joined batch. With their own random numbers or
+// statistics, they get those of N replicas of another strategy.
 func TestRandomStrategies(t *testing.T) {
 	runs := *strategyRuns
 	if testing.Short() {

@@ -53,7 +53,7 @@ func (a *ownCoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return layers.Invoke(a.Head, c, x)
 }
 
-// unknownModel is registered nowhere.
+// unknownModel is not registered.
 type unknownModel struct{ ownCoder }
 
 func init() { keras.RegisterModel[ownCoder]("tests") }
@@ -65,7 +65,7 @@ func coder(t *testing.T, options ...keras.Option) *keras.Model {
 }
 
 // TestRegisteredModelInFiles: a model of a user's type is written and read with its weights and the optimizer's state,
-// alone, inside a Functional model and inside a layer.
+// by itself, inside a Functional model and inside a layer.
 func TestRegisteredModelInFiles(t *testing.T) {
 	x, y := [][]float32{{1, 2}, {-1, 3}, {0.5, -2}}, [][]float32{{1, 0}, {0, 1}, {1, 1}}
 	for name, make := range map[string]func() *keras.Model{
@@ -116,8 +116,7 @@ func TestRegisteredModelInFiles(t *testing.T) {
 	}
 }
 
-// TestRegisteredModelRefused: what a reader could not make again is an error of Save, and what no type fits one of the
-// reader.
+// TestRegisteredModelRefused: Save rejects what could not be read again, and reading rejects what fits no type.
 func TestRegisteredModelRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.keras")
 	decoder := &layers.Dense{Units: 2}
@@ -159,14 +158,14 @@ func TestRegisteredModelRefused(t *testing.T) {
 	}
 }
 
-// trainedOn is what registered_model.py says of a model.
+// trainedOn is registered_model.py's record of a model.
 type trainedOn struct {
 	Name            string
 	Predicted, Then [][]float64
 	Losses          []float64
 }
 
-// checkTrainsOn lets the model predict, train on and predict again.
+// checkTrainsOn lets the model predict, continue training and predict again.
 func checkTrainsOn(t *testing.T, m *keras.Model, want trainedOn) {
 	t.Helper()
 	x, y := [][]float32{{1, 2}, {-1, 3}, {0.5, -2}, {2, 0.25}}, [][]float32{{1, 0}, {0, 1}, {1, 1}, {0.5, 0}}
@@ -188,8 +187,8 @@ func checkTrainsOn(t *testing.T, m *keras.Model, want trainedOn) {
 	predicts(want.Then)
 }
 
-// TestRegisteredModelOfKeras reads a model of a user's class that Keras wrote, with the optimizer's state, and has
-// Keras read it again, where GOKERAS_PYTHON names a Python that has it.
+// TestRegisteredModelOfKeras reads a model of a user's class that Keras wrote, with the optimizer's state, and lets
+// Keras read it again if GOKERAS_PYTHON names a Python that has it.
 func TestRegisteredModelOfKeras(t *testing.T) {
 	m, err := keras.LoadModel(filepath.Join("testdata", "registered_model.keras"))
 	require.NoError(t, err)
@@ -215,7 +214,7 @@ func TestRegisteredModelOfKeras(t *testing.T) {
 	checkTrainsOn(t, m, want)
 }
 
-// registeredGAN has parts that it is given, a step of its own with a second optimizer, and a metric.
+// registeredGAN has given parts, its own step with a second optimizer, and a metric.
 type registeredGAN struct {
 	Generator     *keras.Model         `keras:"generator"`
 	Discriminator layers.Layer         `keras:"discriminator"`
@@ -244,8 +243,8 @@ func (g *registeredGAN) TrainStep(s *keras.Step) keras.StepLogs {
 
 func init() { keras.RegisterModel[registeredGAN]() }
 
-// TestRegisteredModelWithSteps: the step is that of the type, and the state of all optimizers goes on once they are
-// known.
+// TestRegisteredModelWithSteps: the loaded model has the type's step, and the state of all optimizers is restored once
+// they are known.
 func TestRegisteredModelWithSteps(t *testing.T) {
 	generator, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2, Activation: "tanh"}}, keras.InputShape(2))
 	require.NoError(t, err)
@@ -266,7 +265,7 @@ func TestRegisteredModelWithSteps(t *testing.T) {
 	got, err := read.PredictOnBatch(t.Context(), x)
 	require.NoError(t, err)
 	require.Equal(t, want.Elements(), got.Elements())
-	_, err = read.TrainOnBatch(t.Context(), x) // from here on the optimizers of the step are known
+	_, err = read.TrainOnBatch(t.Context(), x) // from here on the step's optimizers are known
 	require.NoError(t, err)
 	require.NoError(t, read.LoadWeights(path))
 	for range 3 {
@@ -279,7 +278,7 @@ func TestRegisteredModelWithSteps(t *testing.T) {
 	}
 }
 
-// Types that RegisterModel and Save refuse.
+// Types that RegisterModel or Save rejects.
 type (
 	wordless struct{ Units int }
 	nameless struct {
@@ -290,8 +289,8 @@ type (
 
 func init() { keras.RegisterModel[nameless]("tests") }
 
-// TestRegisterModelRefuses: what could be no model of a file is refused where it is registered, and a field under a key
-// of the model's own where the two differ.
+// TestRegisterModelRefuses: registering a type that cannot be a model of a file panics. Save rejects a field whose tag
+// is a key of the model itself if its value differs.
 func TestRegisterModelRefuses(t *testing.T) {
 	require.PanicsWithValue(t, "keras: RegisterModel: *keras_test.ownCoder is no struct type with a name; expected the type whose pointers are passed to NewModel, as in RegisterModel[Autoencoder]()",
 		func() { keras.RegisterModel[*ownCoder]("tests") })
@@ -311,7 +310,7 @@ func TestRegisterModelRefuses(t *testing.T) {
 	}
 }
 
-// TestRegisteredModelCompiledInside: a model inside keeps what it is compiled with, as those of other kinds do.
+// TestRegisteredModelCompiledInside: a nested model keeps its compile configuration, like models of other kinds.
 func TestRegisteredModelCompiledInside(t *testing.T) {
 	inner := coder(t)
 	in := keras.Input(keras.Shape(2))

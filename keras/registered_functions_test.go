@@ -31,8 +31,8 @@ func init() {
 	metrics.RegisterFunc("mean_prediction", meanPrediction, "mine")
 }
 
-// TestRegisteredFunctions: functions of labels and predictions that have names are written as Keras 3.15.1 writes its
-// registered functions, and come back, however they were given to Compile.
+// TestRegisteredFunctions: named functions of labels and predictions are written as Keras 3.15.1 writes its registered
+// functions, and are restored, however they were passed to Compile.
 func TestRegisteredFunctions(t *testing.T) {
 	x, y := [][]float32{{1, 2}, {3, 4}}, [][]float32{{0}, {1}}
 	var want map[string]float64
@@ -64,7 +64,8 @@ func TestRegisteredFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionsWithoutNames: saving says what to do, and so does the file of a program that knows more.
+// TestFunctionsWithoutNames: errors on saving say what to do, and so do those on reading a file of a program that
+// registers more.
 func TestFunctionsWithoutNames(t *testing.T) {
 	m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 1})
 	path := filepath.Join(t.TempDir(), "functions.keras")

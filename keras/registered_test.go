@@ -24,7 +24,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
-// One type of each kind that can be registered, with a setting that a file has to keep.
+// One type of each kind that can be registered, with a setting that files must keep.
 
 type ownInitializer struct {
 	Value float64 `keras:"value"`
@@ -124,8 +124,8 @@ func init() {
 	optimizers.Register[ownOptimizer]("mine")
 }
 
-// TestRegisteredTypes: a model made of custom types of every kind comes back from its file, in which they stand as
-// Keras writes types that are registered with register_keras_serializable(package="mine").
+// TestRegisteredTypes: a model made of custom types of every kind is restored from its file, in which they are written
+// as Keras writes types registered with register_keras_serializable(package="mine").
 func TestRegisteredTypes(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{
 		&layers.Dense{Units: 2, Activation: ownActivation, KernelInitializer: &ownInitializer{Value: 0.25},
@@ -137,7 +137,7 @@ func TestRegisteredTypes(t *testing.T) {
 		Loss: &ownLoss{Factor: 3}, Metrics: []metrics.Metric{&ownMetric{Above: 1}}}))
 	path := filepath.Join(t.TempDir(), "own.keras")
 	require.NoError(t, m.Save(path))
-	for _, want := range []string{ // as Keras 3.15 writes classes and functions that are registered
+	for _, want := range []string{ // as Keras 3.15 writes registered classes and functions
 		`"activation":{"class_name":"function","config":"mine>own_activation","module":"builtins","registered_name":"function"}`,
 		`"function":{"class_name":"function","config":"mine>own_function","module":"builtins","registered_name":"function"}`,
 		`{"class_name":"ownInitializer","config":{"value":0.25},"module":null,"registered_name":"mine>ownInitializer"}`,
@@ -171,7 +171,7 @@ func TestRegisteredTypes(t *testing.T) {
 		_, err = keras.LoadModel(changed)
 		require.ErrorContains(t, err, call+`("other")`, own)
 	}
-	for name, get := range map[string]func(string) error{ // by the names, with the package and without
+	for name, get := range map[string]func(string) error{ // by name, with the package and without
 		"own_activation": func(s string) error { _, err := activations.Get(s); return err },
 		"ownInitializer": func(s string) error { _, err := initializers.Get(s); return err },
 		"ownRegularizer": func(s string) error { _, err := regularizers.Get(s); return err },

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// centered subtracts what the replicas have in common: collectives in its forward pass and in its gradient.
+// centered subtracts the mean over the replicas: it has collectives in its forward pass and in its gradient.
 type centered struct{ layers.Base }
 
 func (l *centered) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
@@ -21,8 +21,8 @@ func (l *centered) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Tanh(ops.Subtract(in[0], ops.Divide(sum[0], ops.AddScalar(sum[1], 1))))}
 }
 
-// Layers whose replicas meet are computed again for the gradient as others are: all replicas in the same order, also
-// where one has no example of a batch.
+// Layers with collectives are recomputed for the gradient like others: by all replicas in the same order, even if one
+// has no example of a batch.
 func TestRematOfCollectives(t *testing.T) {
 	x, y := make([]float32, 13*6), make([]float32, 13*2)
 	for i := range x {

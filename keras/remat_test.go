@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// manyKinds is a model with layers that keep much, draw numbers, loop over time and have statistics of their own.
+// manyKinds is a model with layers that keep much memory, draw random numbers, loop over time and have statistics.
 func manyKinds(t *testing.T, options ...keras.Option) *keras.Model {
 	inner := sequential(t, append([]keras.Option{keras.Name("inner"), keras.InputShape(3, 24)}, options...),
 		&layers.Dense{Units: 16, Activation: "gelu"}, &layers.Dropout{Rate: 0.3}, &layers.LSTM{Units: 6, ReturnSequences: true, Dropout: 0.2})
@@ -23,7 +23,7 @@ func manyKinds(t *testing.T, options ...keras.Option) *keras.Model {
 		&layers.TimeDistributed{Layer: &layers.Dense{Units: 5, Activation: "silu"}}, &layers.Flatten{}, &layers.Dense{Units: 3, Activation: "softmax"})
 }
 
-// TestRemat: models that compute layers twice train to the same weights and statistics as those that keep everything.
+// TestRemat: models that recompute layers train to the same weights and statistics as those that keep everything.
 func TestRemat(t *testing.T) {
 	x, y := make([]float32, 12*72), make([]int32, 12)
 	for i := range x {
@@ -47,8 +47,8 @@ func TestRemat(t *testing.T) {
 	}
 }
 
-// TestRematOfMixedPrecision: what is computed again in 16 bits is what was computed before, with losses that are scaled
-// until they are infinite too, so that both ways skip the same steps.
+// TestRematOfMixedPrecision: what is recomputed in 16 bits equals what was computed before, also with losses that are
+// scaled until they become infinite, so that both ways skip the same steps.
 func TestRematOfMixedPrecision(t *testing.T) {
 	x := make([]float32, 12*6)
 	for i := range x {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestRepeatedOutputs: what is given for a layer by name counts for each output that is a result of it, as in Keras,
-// whose numbers these are.
+// TestRepeatedOutputs: what is given by a layer's name applies to each output that is a result of the layer, as in
+// Keras, whose numbers these are.
 func TestRepeatedOutputs(t *testing.T) {
 	x := keras.Input(keras.Shape(2))
 	a := layers.Apply(&layers.Dense{Units: 1, KernelInitializer: "ones", Name: "a"}, x)
@@ -35,7 +35,8 @@ func TestRepeatedOutputs(t *testing.T) {
 	require.ErrorContains(t, m.Compile(keras.CompileConfig{Loss: map[string]string{"a": "mse"}}), `the map has no entry for output "b"`)
 }
 
-// TestNamesOfRepeatedOutputs: each output has a name of its own, also beside a layer that has the name with a number.
+// TestNamesOfRepeatedOutputs: each output has a unique name, even if a layer is named like another one with a number
+// appended.
 func TestNamesOfRepeatedOutputs(t *testing.T) {
 	x := keras.Input(keras.Shape(2))
 	a := layers.Apply(&layers.Dense{Units: 1, Name: "a"}, x)

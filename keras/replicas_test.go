@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// replicaCase is one kind of model and data; every strategy must train it alike.
+// replicaCase is a kind of model and data that every strategy must train alike.
 type replicaCase struct {
 	name      string
 	layers    func() []layers.Layer
@@ -88,7 +88,7 @@ func (rc replicaCase) train(t *testing.T, n int, dtype string, weighted bool, ba
 	return rc.trainUnder(t, strategy, dtype, weighted, batch)
 }
 
-// trainUnder is train under a strategy.
+// trainUnder is train under a given strategy.
 func (rc replicaCase) trainUnder(t *testing.T, strategy distribute.Strategy, dtype string, weighted bool, batch int) ([]float64, []kernels.Array) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 11))
@@ -137,7 +137,7 @@ func close64(t *testing.T, what string, want, got []float64, tolerance float64) 
 	}
 }
 
-// N replicas equal one replica on the joined batch: the central property. A batch of 8 over 37 examples ends with one
+// The central property: N replicas equal one replica on the joined batch. A batch of 8 over 37 examples ends with one
 // of 5, so parts are uneven; a batch of 3 leaves replicas without examples.
 func TestReplicasEqualOne(t *testing.T) {
 	for _, rc := range replicaCases() {
@@ -164,7 +164,7 @@ func TestReplicasEqualOne(t *testing.T) {
 	}
 }
 
-// recorder keeps the running loss at the end of every batch.
+// recorder records the running loss at the end of every batch.
 type recorder struct {
 	callbacks.Base
 	losses []float64
@@ -176,7 +176,7 @@ func (r *recorder) OnTrainBatchEnd(_ int, logs *callbacks.Logs) error {
 	return logs.Err()
 }
 
-// Dropout and shuffling repeat bit for bit with the seed, and differ without.
+// With the same seed, dropout and shuffling repeat bit for bit; without one they differ.
 func TestSeedRepeats(t *testing.T) {
 	run := func(seed uint64) []float64 {
 		m, err := keras.NewSequential([]layers.Layer{

@@ -17,12 +17,12 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// unknown is a layer that nobody registers.
+// unknown is a layer that is not registered.
 type unknown struct{ layers.Base }
 
 func (l *unknown) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor { return in[:1] }
 
-// Forgetful has a field that is no part of its configuration.
+// Forgetful has a field that is not part of its configuration.
 type Forgetful struct {
 	layers.Base
 	Factor float64
@@ -32,8 +32,7 @@ func (l *Forgetful) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.MultiplyScalar(in[0], 1+l.Factor)}
 }
 
-// Hidden makes layers of its own in three ways: adopted, built as members, and in fields that are no part of the
-// configuration.
+// Hidden makes layers in three ways: adopted, built as members, and in fields that are not part of the configuration.
 type Hidden struct {
 	layers.Base
 	First  layers.Layer `keras:"-"`
@@ -59,7 +58,7 @@ func (l *Hidden) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{x}
 }
 
-// Given is made with its layers, in fields without tags.
+// Given is created with its layers, in fields without tags.
 type Given struct {
 	layers.Base
 	Inner  layers.Layer
@@ -83,7 +82,7 @@ func (l *Given) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{x}
 }
 
-// strange is a loss that nobody registers.
+// strange is a loss that is not registered.
 type strange struct{ losses.MeanSquaredError }
 
 func init() {
@@ -92,7 +91,7 @@ func init() {
 	layers.Register[Given]()
 }
 
-// TestSaveChecks writes models that no reader could make again: the error comes from Save, and says what to do.
+// TestSaveChecks writes models that could not be read again: the error comes from Save, and says what to do.
 func TestSaveChecks(t *testing.T) {
 	changed := &layers.Dense{Units: 2}
 	plain := func(y, p *ops.Tensor) *ops.Tensor { return ops.Mean(ops.Square(ops.Subtract(y, p)), -1) }
@@ -132,8 +131,8 @@ func TestSaveChecks(t *testing.T) {
 	}
 }
 
-// TestNoWeightKeepsItsInitialValue changes all weights of models of every kind, writes them in each form and reads them
-// into newly created models: every weight must be there, and a tensor that a file lacks must be an error.
+// TestNoWeightKeepsItsInitialValue changes all weights of models of every kind, writes them in each format and reads
+// them into newly created models: every weight must be restored, and a tensor missing in a file must be an error.
 func TestNoWeightKeepsItsInitialValue(t *testing.T) {
 	hidden, err := keras.NewSequential([]layers.Layer{&Hidden{}, &Scale{}, &Residual{Units: 3}}, keras.InputShape(3))
 	require.NoError(t, err)

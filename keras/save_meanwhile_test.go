@@ -21,7 +21,7 @@ import (
 )
 
 // TestSavedMeanwhile: several goroutines write a model to files, while one trains it and a callback writes it too.
-// Training ends by itself, by an error or with its context; every file can be read.
+// Training ends normally, by an error or with its context; every file can be read.
 func TestSavedMeanwhile(t *testing.T) {
 	for _, end := range []string{"itself", "error", "context"} {
 		t.Run(end, func(t *testing.T) {

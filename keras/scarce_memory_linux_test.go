@@ -16,8 +16,8 @@ import (
 
 const scarceMemory = "GOKERAS_TEST_SCARCE_MEMORY"
 
-// TestScarceMemory: a configuration of a few bytes that asks for more memory than the process can have is an error that
-// names the layer, and not the end of the process. It runs in a process of its own, whose address space is limited.
+// TestScarceMemory: a configuration of a few bytes that needs more memory than the process can have is an error that
+// names the layer, and does not end the process. It runs in a separate process, whose address space is limited.
 func TestScarceMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector reserves addresses of its own, which a limit would take from it")
@@ -34,7 +34,7 @@ func TestScarceMemory(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestScarceMemory")
 }
 
-// addressSpace is how many bytes of addresses the process has.
+// addressSpace returns the size of the process's address space in bytes.
 func addressSpace(t *testing.T) uint64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")
@@ -45,7 +45,7 @@ func addressSpace(t *testing.T) uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// limitAddressSpace leaves the process so many bytes more than it has.
+// limitAddressSpace limits the address space to the given number of bytes more than now.
 func limitAddressSpace(t *testing.T, more uint64) {
 	t.Helper()
 	var r syscall.Rlimit
@@ -81,7 +81,7 @@ func useScarceMemory(t *testing.T) {
 	scarceMemoryOfTraining(t)
 }
 
-// scarceMemoryOfManyBatches: each batch has its memory, what joins them has not.
+// scarceMemoryOfManyBatches: there is memory for each batch, but not for their concatenation.
 func scarceMemoryOfManyBatches(t *testing.T) {
 	m, err := keras.ModelFromJSON([]byte(`{"module":"keras","class_name":"Sequential","config":{"name":"model","layers":[
 		{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":[null,1],"dtype":"float32","name":"in"}},
@@ -97,7 +97,7 @@ func scarceMemoryOfManyBatches(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// scarceMemoryOfTraining: weights and results have their memory, gradients and the optimizer's slots have not.
+// scarceMemoryOfTraining: there is memory for weights and results, but not for gradients and the optimizer's slots.
 func scarceMemoryOfTraining(t *testing.T) {
 	m, err := keras.ModelFromJSON([]byte(`{"module":"keras","class_name":"Sequential","config":{"name":"model","layers":[
 		{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":[null,1],"dtype":"float32","name":"in"}},

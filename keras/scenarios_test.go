@@ -20,7 +20,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// scenarioNumbers are what Keras computes (testdata/scenarios.py).
+// scenarioNumbers are Keras's results (testdata/scenarios.py).
 type scenarioNumbers struct {
 	Transfer struct {
 		FrozenLoss []float64   `json:"frozen_loss"`
@@ -44,7 +44,7 @@ func scenarioVectors(t *testing.T) (n scenarioNumbers) {
 	return n
 }
 
-// setFormula gives a built model the weights of scenarios.py.
+// setFormula sets a built model's weights to those of scenarios.py.
 func setFormula(t *testing.T, m *keras.Model) {
 	t.Helper()
 	var weights []data.Array
@@ -68,7 +68,7 @@ func assertWeights(t *testing.T, want [][]float32, m *keras.Model) {
 	}
 }
 
-// TestTransferLearning: a frozen base stays as it is while the head is trained, and moves after it is thawed and
+// TestTransferLearning: a frozen base stays unchanged while the head is trained, and changes after it is unfrozen and
 // compiled again.
 func TestTransferLearning(t *testing.T) {
 	want := scenarioVectors(t).Transfer
@@ -92,7 +92,7 @@ func TestTransferLearning(t *testing.T) {
 	assertWeights(t, want.Thawed, m)
 }
 
-// autoencoder is the variational autoencoder of scenarios.py; it codes with the mean, so that nothing is random.
+// autoencoder is the variational autoencoder of scenarios.py; it encodes with the mean, so that nothing is random.
 type autoencoder struct {
 	Mean, LogVariance, Decoder *layers.Dense
 }
@@ -104,7 +104,7 @@ func (a *autoencoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return layers.Invoke(a.Decoder, c, mean)
 }
 
-// TestLossOfTheModel: what a model adds in Call is part of the loss and of the gradients, and of no metric.
+// TestLossOfTheModel: losses that a model adds in Call are part of the loss and of the gradients, but of no metric.
 func TestLossOfTheModel(t *testing.T) {
 	want := scenarioVectors(t).Autoencoder
 	m, err := keras.NewModel(&autoencoder{&layers.Dense{Units: 2}, &layers.Dense{Units: 2}, &layers.Dense{Units: 4}})
@@ -123,8 +123,8 @@ func TestLossOfTheModel(t *testing.T) {
 	assert.InDeltaSlice(t, want.Evaluate, []float64{scores["loss"], scores["mse"]}, 1e-5)
 }
 
-// scenarios says where each conformance scenario of a Keras-style framework is tested: a test of this module, and a
-// case in it where the test runs recorded cases.
+// scenarios says where each conformance scenario of a Keras-style framework is tested: a test of this module, and, for
+// tests with recorded cases, one of its cases.
 var scenarios = map[int]string{
 	1: "TestFitVectors mlp_sgd", 2: "TestFitVectors mlp_adam_one_hot", 3: "TestFitVectors logistic_validation_split", 4: "TestFitVectors linear_rmsprop",
 	5: "TestAgainstKeras", 6: "TestAgainstKeras", 7: "TestFitVectors l1l2_max_norm", 8: "TestFitVectors class_weight", 9: "TestFitVectors sample_weight_nt",
@@ -137,7 +137,7 @@ var scenarios = map[int]string{
 	36: "TestFitVectors gradient_accumulation", 37: "TestFitVectors mixed_float16", 38: "TestFiles", 39: "TestKerasOpensFiles", 40: "TestStrategiesEqualOne",
 }
 
-// TestScenariosHaveTests: no scenario loses its test unnoticed.
+// TestScenariosHaveTests checks that every scenario still has its test.
 func TestScenariosHaveTests(t *testing.T) {
 	var source strings.Builder
 	for _, pattern := range []string{"*_test.go", "../callbacks/*_test.go", "../layers/*_test.go", "../optimizers/*_test.go"} {

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestSeedsOfEqualModels is what the documentation of Seed promises of models that are made after each other: equal
-// ones without a seed, and different ones with seeds of their own, alone and as parts of one model. Layers of one model
-// always differ.
+// TestSeedsOfEqualModels checks the promises of Seed's documentation about models that are created one after the other:
+// they are equal without a seed, and differ with different seeds, by themselves and as parts of one model. Layers of
+// one model always differ.
 func TestSeedsOfEqualModels(t *testing.T) {
 	make := func(options ...keras.Option) *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 4}, &layers.Dense{Units: 4}}, append(options, keras.InputShape(4))...)

@@ -36,7 +36,7 @@ func fitted(t testing.TB, make func(distribute.Strategy) (*Model, error), s dist
 	return m
 }
 
-// mustVariables returns the values of weights and optimizer.
+// mustVariables returns the values of weights and optimizer variables.
 func mustVariables(t testing.TB, m *Model) map[string][]float64 {
 	t.Helper()
 	all, err := variablesOf(m)
@@ -44,8 +44,8 @@ func mustVariables(t testing.TB, m *Model) map[string][]float64 {
 	return all
 }
 
-// sharedOut counts the variables of the optimizer that are cut into pieces, and what all of its state takes on a
-// replica, beside what it would take whole.
+// sharedOut returns the number of optimizer variables that are divided into pieces, the bytes of the whole state on one
+// replica, and what it would take undivided.
 func sharedOut(t testing.TB, m *Model) (cut int, bytes, whole int) {
 	t.Helper()
 	for _, v := range m.compiled.optimizer.Variables() {
@@ -59,8 +59,8 @@ func sharedOut(t testing.TB, m *Model) (cut int, bytes, whole int) {
 	return cut, bytes, whole
 }
 
-// TestShardedStateTrainsAlike: Fit comes to the same bits with the optimizer's state in pieces, also where batches are
-// uneven and parts of them empty.
+// TestShardedStateTrainsAlike: Fit gives the same bits with the optimizer's state in pieces, even if batches are uneven
+// and some parts empty.
 func TestShardedStateTrainsAlike(t *testing.T) {
 	for name, make := range map[string]func(distribute.Strategy) (*Model, error){"one optimizer": recoveryModel, "two optimizers": ownStepsModel} {
 		for _, n := range []int{1, 2, 3, 5} {
@@ -81,7 +81,7 @@ func TestShardedStateTrainsAlike(t *testing.T) {
 	}
 }
 
-// TestShardedStateInFiles: files hold the state as if it was whole, and fit any number of replicas.
+// TestShardedStateInFiles: files hold the undivided state, and fit any number of replicas.
 func TestShardedStateInFiles(t *testing.T) {
 	dir := t.TempDir()
 	m := fitted(t, recoveryModel, replicasOf(t, 4, true), 2)
@@ -114,7 +114,7 @@ func TestShardedStateInFiles(t *testing.T) {
 	}
 }
 
-// onWorkers trains on n workers that meet in a hub.
+// onWorkers trains on n workers connected by a hub.
 func onWorkers(t *testing.T, n int, options distribute.MirroredOptions, life func(rank int, m *Model) error) []error {
 	t.Helper()
 	h := newHub(n)
@@ -140,7 +140,7 @@ func onWorkers(t *testing.T, n int, options distribute.MirroredOptions, life fun
 }
 
 // TestShardedStateOverWorkers: pieces on the replicas of several processes. All save; the chief writes the files;
-// another number of workers goes on.
+// another number of workers continues.
 func TestShardedStateOverWorkers(t *testing.T) {
 	dir := t.TempDir()
 	train := func(n int, shard bool, folder string, epochs int) []map[string][]float64 {
@@ -148,7 +148,7 @@ func TestShardedStateOverWorkers(t *testing.T) {
 		errs := onWorkers(t, n, distribute.MirroredOptions{Devices: []string{"cpu:0", "cpu:1"}, ShardOptimizerState: shard}, func(rank int, m *Model) error {
 			own := filepath.Join(dir, folder)
 			if rank > 0 {
-				own = filepath.Join(dir, folder, fmt.Sprint("no files of worker ", rank)) // as on a machine of its own
+				own = filepath.Join(dir, folder, fmt.Sprint("no files of worker ", rank)) // as on a separate machine
 			}
 			_, err := m.Fit(context.Background(), recoveryData(14), BatchSize(6), Epochs(epochs), Callbacks(
 				&callbacks.BackupAndRestore{BackupDir: own, KeepCheckpoint: true},
@@ -190,7 +190,7 @@ func TestShardedStateOverWorkers(t *testing.T) {
 	}
 	require.Equal(t, whole[0], load("pieces", "end.keras"))
 	require.Equal(t, load("whole", "m.keras"), load("pieces", "m.keras"))
-	for _, file := range []string{"end.weights.h5", "end.weights.json"} { // which have the optimizer's state
+	for _, file := range []string{"end.weights.h5", "end.weights.json"} { // which contain the optimizer's state
 		m, err := LoadModel(filepath.Join(dir, "pieces", "m.keras"), distribute.Scope(distribute.Default()))
 		require.NoError(t, err)
 		require.NoError(t, m.LoadWeights(filepath.Join(dir, "pieces", file)))
@@ -204,8 +204,8 @@ func TestShardedStateOverWorkers(t *testing.T) {
 	}
 }
 
-// TestShardedStateAndLostWorkers: a lost worker takes its piece along, so there is no job that outlives it; it ends, on
-// all, and is restarted from the backup.
+// TestShardedStateAndLostWorkers: a lost worker's piece is lost, so the job cannot continue without it; all workers
+// end, and are restarted from the backup.
 func TestShardedStateAndLostWorkers(t *testing.T) {
 	_, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
 		MirroredOptions: distribute.MirroredOptions{ShardOptimizerState: true}, Group: &hubWorker{newHub(1), 0}, Elastic: &distribute.Elastic{}})
@@ -228,7 +228,7 @@ func TestShardedStateAndLostWorkers(t *testing.T) {
 	require.ErrorContains(t, errs[0], "caught fire")
 }
 
-// TestShardedStateAndFullDisks: what the chief cannot write is an error of all, who wait to hand over their pieces.
+// TestShardedStateAndFullDisks: if the chief cannot write, all workers, which wait to send their pieces, get the error.
 func TestShardedStateAndFullDisks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "no such folder", "m.weights.h5")
 	told := make(chan struct{})
@@ -240,7 +240,7 @@ func TestShardedStateAndFullDisks(t *testing.T) {
 			return err
 		}
 		err := m.SaveWeights(file)
-		if rank == 0 { // stays until the other has been told
+		if rank == 0 { // stays until the other one has been told
 			select {
 			case <-told:
 			case <-time.After(10 * time.Second):

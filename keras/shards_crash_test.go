@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// TestShardsAfterCrash ends the writing of a set at each of its files, of sets with fewer and more files in turns: what
-// can be loaded is the old set or the new one, never files of both, and none of those stays that are there in between.
+// TestShardsAfterCrash interrupts the writing of a set at each of its files, alternating sets with fewer and more
+// files: what can be loaded is the old set or the new one, never files of both, and no intermediate files remain.
 func TestShardsAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.weights.json")
@@ -48,7 +48,7 @@ func TestShardsAfterCrash(t *testing.T) {
 		require.NoError(t, set.Close())
 		entries, err := os.ReadDir(dir)
 		require.NoError(t, err)
-		for _, e := range entries { // files of a larger set, with the numbers of the old, may stay after a crash
+		for _, e := range entries { // files of an older, larger set may remain after a crash
 			require.Regexp(t, `^m(\.weights\.json|_0000[0-9]\.weights\.h5)$`, e.Name())
 		}
 		require.Contains(t, shardFiles(t, path), "m_00000.weights.h5", "Keras opens no set without it")

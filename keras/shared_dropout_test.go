@@ -18,8 +18,7 @@ import (
 
 const sharedWidth = 256
 
-// sharedDropout is a model that calls one Dropout layer twice: drop(v·x) and drop(w·x), with weights element by
-// element.
+// sharedDropout is a model that calls one Dropout layer twice: drop(v·x) and drop(w·x), with elementwise weights.
 func sharedDropout(t *testing.T, options ...keras.Option) *keras.Model {
 	t.Helper()
 	in := keras.Input(keras.Shape(sharedWidth), keras.InputName("x"))
@@ -33,10 +32,10 @@ func sharedDropout(t *testing.T, options ...keras.Option) *keras.Model {
 	return m
 }
 
-// sharedDropoutStep trains a step on examples of ones with the sum of the result for a loss. So the gradients are the
-// masks over the part that is kept, summed over the examples, and, as everything is linear, the loss is their product
-// with the weights: if, and only if, the backward pass multiplies each branch by the mask that the forward pass drew
-// for it.
+// sharedDropoutStep trains one step on examples of ones, with the sum of the result as the loss. Then the gradients are
+// the masks divided by the kept fraction, summed over the examples. As everything is linear, the loss is the product of
+// gradients and weights if, and only if, the backward pass multiplies each branch by the mask that the forward pass
+// drew for it.
 func sharedDropoutStep(t *testing.T, m *keras.Model, examples int) (masks [2][]float64) {
 	t.Helper()
 	before, err := m.GetWeights()
@@ -67,8 +66,8 @@ func compileSharedDropout(t *testing.T, m *keras.Model) {
 	require.NoError(t, m.Compile(keras.CompileConfig{Loss: sum, Optimizer: &optimizers.SGD{LearningRate: 1.0}}))
 }
 
-// twoMasks: values are 0 or 1 over the part that is kept, about as often as the rate says, and the two calls draw
-// different ones.
+// twoMasks requires that values are 0 or 1 divided by the kept fraction, about as often as the rate says, and that the
+// two calls draw different ones.
 func twoMasks(t *testing.T, masks [2][]float64) {
 	t.Helper()
 	differ := 0
@@ -91,7 +90,7 @@ func twoMasks(t *testing.T, masks [2][]float64) {
 }
 
 // TestSharedDropout: a Dropout layer that is called twice in a model draws two different masks, new ones in each step,
-// which the backward pass uses each where it belongs; in a model that was read from a file as well.
+// and the backward pass uses each in the right place; so does a model that was read from a file.
 func TestSharedDropout(t *testing.T) {
 	m := sharedDropout(t)
 	compileSharedDropout(t, m)
@@ -100,7 +99,7 @@ func TestSharedDropout(t *testing.T) {
 	second := sharedDropoutStep(t, m, 1)
 	twoMasks(t, second)
 	require.NotEqual(t, first, second, "two steps draw the same masks")
-	twoMasks(t, [2][]float64{first[0], second[0]}) // independent of each other, too
+	twoMasks(t, [2][]float64{first[0], second[0]}) // and independent of each other
 
 	path := filepath.Join(t.TempDir(), "shared.keras")
 	plain := sharedDropout(t)
@@ -114,7 +113,7 @@ func TestSharedDropout(t *testing.T) {
 	}
 }
 
-// TestSharedDropoutOnReplicas: each of two replicas draws masks of its own, for each call of the layer, unless
+// TestSharedDropoutOnReplicas: each of two replicas draws its own masks, for each call of the layer, unless
 // SameRandomNumbers asks for the same ones.
 func TestSharedDropoutOnReplicas(t *testing.T) {
 	for _, same := range []bool{false, true} {
@@ -124,7 +123,7 @@ func TestSharedDropoutOnReplicas(t *testing.T) {
 		compileSharedDropout(t, m)
 		masks := sharedDropoutStep(t, m, 2)
 		require.NotEqual(t, masks[0], masks[1])
-		half := 0 // places that one of the replicas keeps
+		half := 0 // elements that exactly one of the replicas keeps
 		for _, mask := range masks {
 			for _, v := range mask {
 				require.Contains(t, []int{0, 2, 4}, int(v+0.5), v)

@@ -21,7 +21,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
-// watchedSteps yields one batch again and again, and counts what the process allocates between two of them.
+// watchedSteps yields one batch repeatedly, and counts the allocations of the process between two of them.
 type watchedSteps struct {
 	batch  data.Batch
 	counts []uint64 // of objects, in each window of windowSteps
@@ -51,7 +51,7 @@ func (w *watchedSteps) Batches(context.Context, int) iter.Seq2[data.Batch, error
 	}
 }
 
-// quiet reports whether some window had no allocations: the runtime makes a few of its own, now and then.
+// quiet reports whether some window had no allocations: the runtime itself makes a few, now and then.
 func (w *watchedSteps) quiet() bool {
 	for _, n := range w.counts {
 		if n == 0 {
@@ -61,11 +61,11 @@ func (w *watchedSteps) quiet() bool {
 	return false
 }
 
-// TestEveryClassTrainsWithoutAllocations: a steady step through Fit, and one of Evaluate, leave the heap alone whatever
-// layer, loss, metric, optimizer, schedule, initializer, regularizer or constraint takes part: all that TestDefaults
-// knows, which TestDefaultsOfAllStructs sees to.
+// TestEveryClassTrainsWithoutAllocations: a steady step of Fit, and one of Evaluate, allocate nothing, whichever layer,
+// loss, metric, optimizer, schedule, initializer, regularizer or constraint is used. It covers everything that
+// TestDefaults covers; TestDefaultsOfAllStructs ensures that this is complete.
 func TestEveryClassTrainsWithoutAllocations(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection throws finished goroutines away
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection discards finished goroutines
 	trained := 0
 	for _, c := range vectors.Load(t, "defaults").Cases {
 		var d defaultCase
@@ -77,7 +77,7 @@ func TestEveryClassTrainsWithoutAllocations(t *testing.T) {
 			d.Shapes, d.DType = other.Shapes, other.DType
 		}
 		if d.Kind == "layers" && d.Shapes == nil {
-			continue // it takes no arrays by themselves
+			continue // it takes no plain arrays
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			var config map[string]any
@@ -85,7 +85,7 @@ func TestEveryClassTrainsWithoutAllocations(t *testing.T) {
 			m, examples, err := randomModel(t, d, c.Class, config)
 			require.NoError(t, err)
 			source := examples(0)
-			if source == nil { // integers, which Keras's default for a step has no labels for
+			if source == nil { // its results are integers, for which a step with Keras's defaults has no labels
 				y, err := m.PredictAll(t.Context(), examples(-1))
 				require.NoError(t, err)
 				if y[0].DType() != ir.Float32 {
@@ -113,7 +113,7 @@ func steady(t *testing.T, m *keras.Model, source *data.ArraySource, options []ke
 	require.True(t, test.quiet(), "allocations in %d windows of %d steps of Evaluate: %v", len(test.counts), windowSteps, test.counts)
 }
 
-// TestEveryWayToTrainDoesNotAllocate: nor do what optimizers, losses and Fit are asked for beside.
+// TestEveryWayToTrainDoesNotAllocate covers the options of optimizers, losses and Fit.
 func TestEveryWayToTrainDoesNotAllocate(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	x, y := spread([]int{8, 4}, 1, ir.Float32), spread([]int{8, 3}, 2, ir.Float32)
@@ -170,8 +170,7 @@ func TestEveryWayToTrainDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestOnBatchAllocatesItsResultAlone: calls with one batch make the map or the array that they return, and nothing
-// else.
+// TestOnBatchAllocatesItsResultAlone: calls with one batch allocate only the map or array that they return.
 func TestOnBatchAllocatesItsResultAlone(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(4))
 	require.NoError(t, err)
@@ -190,8 +189,8 @@ func TestOnBatchAllocatesItsResultAlone(t *testing.T) {
 	require.LessOrEqual(t, allocations(func() (any, error) { return m.PredictOnBatch(t.Context(), batch) }), 4.0, "PredictOnBatch")
 	require.LessOrEqual(t, allocations(func() (any, error) { return m.Predict(t.Context(), batch) }), 4.0, "Predict")
 
-	// What calls leave behind is for batches of the same shapes, and for the same model: those of other shapes, other
-	// weights of classes, other losses and layers do what a new model does.
+	// What calls keep is reused for batches of the same shapes, and for the same model: with other shapes, class
+	// weights, losses and layers, the results are those of a new model.
 	fresh := func() *keras.Model {
 		again, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(4))
 		require.NoError(t, err)

@@ -21,8 +21,8 @@ func (l *penaltyHolder) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tens
 	return []*ops.Tensor{layers.Invoke(l.penalty, c, in[0])}
 }
 
-// TestLossesOfTheLastCall: a step that calls a model twice has what its layers add to the loss once, also where a layer
-// adds it inside another one that keeps it to itself.
+// TestLossesOfTheLastCall: in a step that calls a model twice, the losses that its layers add count once, even if a
+// layer adds one inside another layer that does not expose it.
 func TestLossesOfTheLastCall(t *testing.T) {
 	for name, l := range map[string]layers.Layer{"held": &penaltyHolder{penalty: &layers.ActivityRegularization{L2: 1}}, "plain": &layers.ActivityRegularization{L2: 1}} {
 		m := sequential(t, nil, l)

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// hiding makes a member in its Build, or is given one, and tells nobody unless it adopts it.
+// hiding makes a member in Build, and registers it only if it adopts it.
 type hiding struct {
 	layers.Base
 	made   func() layers.Layer
@@ -37,8 +37,8 @@ func (h *holding) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return layers.Invoke(h.Inner, c, x)
 }
 
-// TestHiddenMember: a layer that its layer has not told of is an error as soon as shapes are worked out. Files would
-// not have its weights, statistics that nothing trains among them.
+// TestHiddenMember: a member that its layer did not adopt is an error as soon as shapes are inferred, because files
+// would lack its weights, including statistics that are not trained.
 func TestHiddenMember(t *testing.T) {
 	dense := func() layers.Layer { return &layers.Dense{Units: 1} }
 	statistics := func() layers.Layer { return &layers.BatchNormalization{NoCenter: true, NoScale: true} }

@@ -70,7 +70,8 @@ func strategyCases() []strategyCase {
 		{"transformer", []int{4, 6}, func(t *testing.T, options ...keras.Option) *keras.Model {
 			t.Helper()
 			m, err := keras.NewModel(&transformer{
-				// The bias of the keys has no gradient but rounding errors, which Adam would blow up to steps.
+				// Without this, the bias of the keys would have only rounding errors as its gradient, which Adam would
+				// magnify to full steps.
 				Attention: &layers.MultiHeadAttention{NumHeads: 2, KeyDim: 3, NoBias: true}, Norm1: &layers.LayerNormalization{}, Norm2: &layers.LayerNormalization{},
 				Wide: &layers.Dense{Units: 8, Activation: "gelu"}, Narrow: &layers.Dense{Units: 6}, Pool: &layers.GlobalAveragePooling1D{}, Out: &layers.Dense{Units: 3},
 			}, options...)
@@ -159,7 +160,7 @@ func (sc strategyCase) train100(t *testing.T, s distribute.Strategy, v variant, 
 
 // k replicas, under any strategy, train like one replica on the joined batch.
 func TestStrategiesEqualOne(t *testing.T) {
-	before := runtime.NumGoroutine() + runtime.GOMAXPROCS(0) - 1 // the workers of the processors stay
+	before := runtime.NumGoroutine() + runtime.GOMAXPROCS(0) - 1 // the processor pool's workers remain
 	for _, sc := range strategyCases() {
 		for _, v := range variants() {
 			for dtype, tolerance := range map[string]float64{"float32": 1e-5, "float64": 1e-10} {
@@ -189,8 +190,8 @@ func TestStrategiesEqualOne(t *testing.T) {
 	t.Errorf("%d goroutines are left, %d before", runtime.NumGoroutine(), before)
 }
 
-// A loop with two models and two optimizers, as for a generative adversarial network: the generator's numbers go
-// through the critic, each has its own loss, in one step.
+// A loop with two models and two optimizers, as for a generative adversarial network: the generator's results go
+// through the critic, and each has its own loss, in one step.
 func TestTwoOptimizers(t *testing.T) {
 	for dtype, tolerance := range map[string]float64{"float32": 1e-5, "float64": 1e-10} {
 		t.Run(dtype, func(t *testing.T) { twoOptimizers(t, dtype, tolerance) })
@@ -261,7 +262,7 @@ func twoOptimizers(t *testing.T, dtype string, tolerance float64) {
 
 // A loop may end early; nothing is left running.
 func TestEarlyBreak(t *testing.T) {
-	before := runtime.NumGoroutine() + runtime.GOMAXPROCS(0) - 1 // the workers of the processors stay
+	before := runtime.NumGoroutine() + runtime.GOMAXPROCS(0) - 1 // the processor pool's workers remain
 	s := tfStrategy(t, "Mirrored", 2)
 	x := column(ones(100))
 	n := 0

@@ -37,7 +37,7 @@ type buildsForItself struct{ identity }
 
 func (*buildsForItself) Build() error { return nil }
 
-// TestMethodsThatNewModelDoesNotCall: one that would make layers or weights is not passed over in silence.
+// TestMethodsThatNewModelDoesNotCall: a method that would make layers or weights is not silently ignored.
 func TestMethodsThatNewModelDoesNotCall(t *testing.T) {
 	_, err := keras.NewModel(&assemblesAlone{})
 	require.EqualError(t, err, "keras: NewModel: *keras_test.assemblesAlone: method Assemble has the form func(); expected func() error")

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// branches holds layers in every way that is found.
+// branches holds layers in every way in which they are found.
 type branches struct {
 	Stem    *layers.Dense
 	Blocks  []*layers.Dense
@@ -25,7 +25,7 @@ type branches struct {
 	Nested  struct{ Inner *layers.Dense }
 	Again   *layers.Dense // the same as Stem
 	Missing *layers.Dense // nil
-	Table   [][]float64   // of no interest
+	Table   [][]float64   // ignored
 	Up      *branches     // itself
 	Any     any
 }
@@ -73,7 +73,7 @@ func TestLayersOfSubclass(t *testing.T) {
 	require.Same(t, b.Blocks[0], l)
 }
 
-// residual is a subclassed model with the forms of Call that are allowed: several tensors in and out.
+// residual is a subclassed model with the allowed forms of Call: several tensors in and out.
 type (
 	manyIn   struct{}
 	manyOut  struct{ A, B *layers.Dense }
@@ -114,7 +114,7 @@ func TestFormsOfCall(t *testing.T) {
 	require.Len(t, m.Weights(), 1)
 }
 
-// Outputs of a subclassed model have no names: losses go by their own, metrics without a prefix, as in Keras.
+// Outputs of a subclassed model have no names: losses have their own names, and metrics no prefix, as in Keras.
 func TestOutputsWithoutNames(t *testing.T) {
 	run := func(c keras.CompileConfig) *keras.History {
 		t.Helper()
@@ -132,7 +132,7 @@ func TestOutputsWithoutNames(t *testing.T) {
 	require.Equal(t, []string{"loss", "mae", "mae_1", "mse_loss", "mse_loss_1"}, h.Names())
 }
 
-// sampler is a model with a loss of its own, random numbers, and other behaviour in training.
+// sampler is a model that adds a loss, draws random numbers, and behaves differently in training.
 type sampler struct {
 	Head *layers.Dense
 	Drop *layers.Dropout

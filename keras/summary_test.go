@@ -127,7 +127,7 @@ func TestSummaryFunctional(t *testing.T) {
 	require.Equal(t, functionalSummary, summaryOf(t, m))
 }
 
-// TestSummaryOfSharedLayer: a layer that is called twice in one model keeps its open batch axis.
+// TestSummaryOfSharedLayer: a layer that is called twice in one model keeps its unknown batch size.
 func TestSummaryOfSharedLayer(t *testing.T) {
 	encoder := &layers.Dense{Units: 2, Name: "encoder"}
 	left, right := keras.Input(keras.Shape(3)), keras.Input(keras.Shape(3))
@@ -138,8 +138,7 @@ func TestSummaryOfSharedLayer(t *testing.T) {
 	assert.Regexp(t, `encoder \(Dense\) +│ \(None, 2\)`, text.String())
 }
 
-// Two columns of a terminal for each letter of East Asia and none for accents, and a model without layers, as Keras
-// prints them.
+// East Asian letters take two columns of a terminal, accents none; also a model without layers. As Keras prints them.
 func TestSummaryColumns(t *testing.T) {
 	wide, err := keras.NewSequential([]layers.Layer{
 		&layers.Dense{Units: 3, Name: "日本語の層の長い名前はここで折り返す"},
@@ -176,7 +175,7 @@ func TestSummaryColumns(t *testing.T) {
 `, summaryOf(t, empty))
 }
 
-// Where the language is one of East Asia, libraries may take lines and "…" for two columns; Keras does not.
+// In East Asian locales, libraries may count two columns for lines and "…"; Keras does not.
 func TestSummaryInEastAsia(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, Name: "a_name_that_is_too_long_for_its_column"}}, keras.InputShape(2))
 	require.NoError(t, err)

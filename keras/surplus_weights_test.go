@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Weights of a file for a layer that has none are an error, as in Keras, like those for a layer that has others.
+// Weights in a file for a layer that has none are an error, as in Keras, and so are those for a layer that has others.
 func TestSurplusWeights(t *testing.T) {
 	model := func(l layers.Layer) *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))

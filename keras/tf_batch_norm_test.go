@@ -20,7 +20,7 @@ func TestDistributedBatchNormVectors(t *testing.T) {
 	tfHandlers{"bn.": batchNormCase}.run(t, "testdata/tf_batch_norm.json.gz")
 }
 
-// rowsOf makes a value of a list of lists of rows; replicas without rows get none.
+// rowsOf makes a value from a list of lists of rows; replicas without rows get an empty one.
 func rowsOf(t testing.TB, v any) distribute.PerReplica {
 	t.Helper()
 	var out distribute.PerReplica
@@ -34,7 +34,7 @@ func rowsOf(t testing.TB, v any) distribute.PerReplica {
 	return out
 }
 
-// flattened lists the numbers of a structure whose parts have different lengths.
+// flattened lists the numbers of a ragged structure.
 func flattened(v any) any {
 	out := []any{}
 	var walk func(any)
@@ -60,7 +60,7 @@ func flatValue(v any) []float64 {
 }
 
 // batchNormCase: outputs and gradients are TensorFlow's. The moving statistics are the mean over the replicas that have
-// examples: Keras 2's where none is empty; Keras 3 lets the copies diverge.
+// examples, as in Keras 2 if none is empty; in Keras 3 the copies diverge.
 func batchNormCase(t *testing.T, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	s := tfStrategy(t, "Mirrored", c.Replicas())
@@ -87,7 +87,7 @@ func batchNormCase(t *testing.T, c *tfvectors.Case) {
 	for _, name := range []string{"output", "gradient_input", "gradient_gamma_local"} {
 		values := flatValue(tfvectors.Get(got, name))
 		expected := flattened(want[name]).([]any)
-		for i, e := range expected { // an empty replica has no gradient, where Keras 3 has NaN
+		for i, e := range expected { // an empty replica has gradient 0, where Keras 3 has NaN
 			if e == "NaN" {
 				expected[i] = 0.0
 			}
@@ -106,14 +106,14 @@ func batchNormCase(t *testing.T, c *tfvectors.Case) {
 		c.Within(t, name, []any{mean[0] / n, mean[1] / n}, tfValue(t, m.Weights()[2+i]), 1e-5, 1e-4)
 	}
 	if strings.HasSuffix(c.ID, "keras3") && parts[2] == "local" || c.Deviation && parts[1] == "empty_replica" {
-		return // inference there uses one replica's statistics, or such as lag behind
+		return // inference there uses one replica's statistics, or outdated ones
 	}
 	infer := distribute.NewNestFunction(s, func(r *distribute.Replica, args ...any) any {
 		return m.Call(r.Inference(), args[0].(*ops.Tensor))
 	})
 	y, err := infer.Run(context.Background(), x)
 	require.NoError(t, err)
-	if parts[2] == "sync" { // with local statistics Keras 2 uses each replica's own copy here, too
+	if parts[2] == "sync" { // with local statistics, Keras 2 uses each replica's own copy here too
 		c.Within(t, "inference", flattened(want["inference"]), flatValue(y), 1e-5, 1e-4)
 	}
 }

@@ -23,7 +23,7 @@ func TestCheckpointVectors(t *testing.T) {
 	tfHandlers{"checkpoint.": checkpointCase, "backup_and_restore": backupCase}.run(t, "testdata/tf_checkpoint.json.gz")
 }
 
-// checkpointCase saves under one strategy and goes on under another.
+// checkpointCase saves under one strategy and continues under another.
 func checkpointCase(t *testing.T, c *tfvectors.Case) {
 	strategyNamed := func(name any) distribute.Strategy {
 		n := 0
@@ -66,7 +66,7 @@ func checkpointCase(t *testing.T, c *tfvectors.Case) {
 	same("weight after one more", tfvectors.Get(c.Expected, "saver", "weights_after_one_more"), saver)
 
 	restorer := compiled(to)
-	step(restorer, 3) // builds the optimizer, and is undone
+	step(restorer, 3) // builds the optimizer; its effect is undone
 	_, err := restorer.LoadBackup(path)
 	require.NoError(t, err)
 	same("restored weight", tfvectors.Get(c.Expected, "restorer", "weights"), restorer)
@@ -74,7 +74,7 @@ func checkpointCase(t *testing.T, c *tfvectors.Case) {
 	step(restorer, 2)
 	same("restored weight after one more", tfvectors.Get(c.Expected, "restorer", "weights_after_one_more"), restorer)
 
-	// Variables that are synchronized on read: local values 3, 4, ... or 7 and 3.5 without replicas.
+	// Variables that are synchronized on read: local values 3, 4, ..., or 7 and 3.5 without replicas.
 	for name, agg := range map[string]distribute.VariableAggregation{"sum": distribute.Sum, "mean": distribute.Mean} {
 		spec := distribute.VariableSpec{Name: name, DType: ir.Float32, Synchronization: distribute.OnRead, Aggregation: agg}
 		v, err := distribute.Scope(from).NewVariable(spec)
@@ -127,8 +127,8 @@ func (b *interrupter) OnEpochEnd(epoch int, _ *callbacks.Logs) error {
 	return nil
 }
 
-// backupCase interrupts a run and continues from its backup, to the weights of a run without interruption: exact, where
-// Keras repeats batches.
+// backupCase interrupts a run and continues from its backup. The weights must equal exactly those of an uninterrupted
+// run, where Keras repeats batches.
 func backupCase(t *testing.T, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	boom := &interrupter{batch: -1}

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// Keras 3's own keras.distribution.DataParallel, recorded on JAX, computes what MirroredStrategy computes here. Where
-// the batch is not a multiple of the devices Keras fails; GoKeras gives what one device gives.
+// keras.distribution.DataParallel of Keras 3, recorded on JAX, computes what MirroredStrategy computes here. If the
+// batch is not a multiple of the number of devices, Keras fails; GoKeras gives the result of one device.
 func TestDataParallelVectors(t *testing.T) {
 	tfHandlers{"keras_distribution.data_parallel": dataParallel}.run(t, "testdata/tf_data_parallel.json.gz")
 }

@@ -29,7 +29,7 @@ func TestFitLoopVectors(t *testing.T) {
 	}.run(t, "testdata/tf_fit_loop.json.gz")
 }
 
-// batchNumbers keeps the numbers that batch hooks get.
+// batchNumbers records the numbers that batch hooks receive.
 type batchNumbers struct {
 	callbacks.Base
 	begin, end []float64
@@ -45,8 +45,8 @@ func (b *batchNumbers) OnTrainBatchEnd(i int, _ *callbacks.Logs) error {
 	return nil
 }
 
-// stepsPerExecution fails in Keras 3 under a strategy; the right numbers are those of Keras 2. Data of unknown size
-// need no number of steps here.
+// stepsPerExecution fails in Keras 3 under a strategy; the correct numbers are those of Keras 2. Here data of unknown
+// size need no number of steps.
 func stepsPerExecution(t *testing.T, c *tfvectors.Case) {
 	if strings.HasSuffix(c.ID, "keras3") {
 		for _, other := range tfvectors.Load(t, "testdata/tf_fit_loop.json.gz") {
@@ -79,8 +79,8 @@ func stepsPerExecution(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// customStep is a step that returns one number per replica. How it is shown is the caller's choice of Reduce: Keras 2
-// sums by default, Keras 3 takes the mean.
+// customStep is a step that returns one number per replica. The caller chooses how they are reduced for display: by
+// default Keras 2 sums, Keras 3 takes the mean.
 func customStep(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	step := s.Function(func(_ *distribute.Replica, in distribute.Batch) *ops.Tensor {
@@ -139,7 +139,7 @@ func predictOrder(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// scopeMistakes: there is no scope to be inside of, so most mistakes cannot be made; those that can are errors.
+// scopeMistakes: there are no scopes to be in, so most mistakes cannot be made; those that can are errors.
 func scopeMistakes(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	x := column(ones(4))
@@ -154,7 +154,7 @@ func scopeMistakes(t *testing.T, c *tfvectors.Case) {
 	}
 	for name := range c.Map(t) {
 		switch name {
-		case "model_outside_compile_inside": // the optimizer cannot bring a strategy of its own
+		case "model_outside_compile_inside": // the optimizer cannot come with a different strategy
 			other := tfVariable(t, distribute.Default(), "foreign", []any{1.0})
 			o := &optimizers.SGD{}
 			require.NoError(t, o.Build(distribute.Variables{other}))
@@ -170,7 +170,7 @@ func scopeMistakes(t *testing.T, c *tfvectors.Case) {
 			require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: o, Loss: "mse", Metrics: []metrics.Metric{&metrics.MeanSquaredError{}}}))
 			require.NoError(t, fit(m, 4))
 			require.Equal(t, []float64{1}, tfValue(t, o.Variables()[0]), "one step counts once, whatever the number of replicas")
-		case "static_batch_not_divisible": // any batch can be cut
+		case "static_batch_not_divisible": // any batch can be divided
 			m := model()
 			require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse"}))
 			require.NoError(t, fit(m, c.Replicas()+1))
@@ -201,7 +201,7 @@ func everyStrategy(t *testing.T, c *tfvectors.Case) {
 		o := distribute.MirroredOptions{Devices: tfDevices(2)}
 		kind := strings.Split(name, "-")
 		if kind[0] == "CentralStorage" && strings.HasSuffix(c.ID, "keras3") {
-			want = c.Map(t)["Default"] // Keras 3 lets every replica update the one copy
+			want = c.Map(t)["Default"] // Keras 3 lets every replica update the single copy
 		}
 		s := tfStrategy(t, kind[0], 2)
 		if len(kind) == 3 {
@@ -234,7 +234,7 @@ func TestRandomVectors(t *testing.T) {
 	tfHandlers{"dropout.masks": dropoutMasks, "generator.": generators}.run(t, "testdata/tf_random.json.gz")
 }
 
-// dropoutMasks: each replica draws its own masks, new ones in each call; SameRandomNumbers makes them coincide, as in
+// dropoutMasks: each replica draws its own masks, new ones in each call; with SameRandomNumbers they are equal, as in
 // Keras 3.
 func dropoutMasks(t *testing.T, c *tfvectors.Case) {
 	for _, same := range []bool{false, true} {

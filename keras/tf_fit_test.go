@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// tfModel makes the model of a kind; the loss and the metrics that it was trained with in config.
+// tfModel makes the model of a kind, and returns the loss and the metrics with which it was trained.
 func tfModel(t testing.TB, kind string, s distribute.Strategy) (*keras.Model, keras.CompileConfig) {
 	t.Helper()
 	config := keras.CompileConfig{Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"}}
@@ -59,7 +59,7 @@ func tfModel(t testing.TB, kind string, s distribute.Strategy) (*keras.Model, ke
 	return m, config
 }
 
-// tfRecorder keeps the weights and the running loss after each batch.
+// tfRecorder records the weights and the running loss after each batch.
 type tfRecorder struct {
 	callbacks.Base
 	m       *keras.Model
@@ -90,15 +90,15 @@ func tfData(t testing.TB, c *tfvectors.Case, kind string) *data.ArraySource {
 }
 
 // distributedFit trains as the case says and compares weights, losses, evaluation and predictions. Where TensorFlow
-// weighs examples unevenly ours equals one replica on the joined batch. With batch statistics of their own (convbn)
-// replicas cannot equal one: there the trained weights equal TensorFlow's where all local batches have one size.
+// weights examples unevenly, ours equals one replica on the joined batch. With separate batch statistics (convbn)
+// replicas cannot equal one: then the trained weights equal TensorFlow's if all local batches have the same size.
 func distributedFit(t *testing.T, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	kind := parts[1]
 	want := c.Right()
 	if strings.HasPrefix(c.ID, "fit.embed.adam") && strings.HasSuffix(c.ID, "keras3") {
-		// Keras 3 on TensorFlow squares the gradients of a row that comes several times one by one, also with one
-		// replica. The right numbers are those of Keras 2 on the same data.
+		// If a row occurs several times, Keras 3 on TensorFlow squares its gradients one by one, also with one replica.
+		// The correct numbers are those of Keras 2 on the same data.
 		for _, other := range tfvectors.Load(t, "testdata/tf_fit.json.gz") {
 			if other.ID == strings.TrimSuffix(c.ID, "3")+"2" {
 				require.Equal(t, c.Inputs["x"], other.Inputs["x"])
@@ -107,13 +107,13 @@ func distributedFit(t *testing.T, c *tfvectors.Case) {
 			}
 		}
 	}
-	// Keras 2 keeps the unbiased variance of convolutions' batches, as its fused kernel gives it; Keras 3 and GoKeras
-	// the biased one.
+	// Keras 2 keeps the unbiased variance of convolutions' batches, as its fused kernel computes it; Keras 3 and
+	// GoKeras keep the biased one.
 	unbiased := strings.HasPrefix(c.ID, "fit.convbn") && strings.HasSuffix(c.ID, "keras2")
 	local := kind == "convbn"
 	if local {
 		if fmt.Sprint(tfvectors.Get(c.Setup, "local_batch_sizes_first_epoch", 0)) != fmt.Sprint(tfvectors.Get(c.Setup, "local_batch_sizes_first_epoch", 1)) {
-			kind, local = "convsyncbn", false // the way to the exact result
+			kind, local = "convsyncbn", false // how to get the exact result
 		} else {
 			want = c.Expected
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// tfHandlers run the cases whose id begins with the key; the longest key counts. Each case of a file needs one.
+// tfHandlers run the cases whose id begins with the key; the longest matching key counts. Each case of a file needs
+// one.
 type tfHandlers map[string]func(t *testing.T, c *tfvectors.Case)
 
 func (h tfHandlers) run(t *testing.T, path string) {
@@ -33,7 +34,7 @@ func (h tfHandlers) run(t *testing.T, path string) {
 	}
 }
 
-// tfDevices names n logical devices.
+// tfDevices returns the names of n logical devices.
 func tfDevices(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -60,7 +61,7 @@ func tfStrategy(t testing.TB, name any, n int) distribute.Strategy {
 	return s
 }
 
-// tfArray makes an array of recorded numbers.
+// tfArray makes an array from recorded numbers.
 func tfArray(t testing.TB, dtype ir.DType, v any) kernels.Array {
 	t.Helper()
 	shape, values := tfvectors.Floats(t, v)
@@ -69,7 +70,7 @@ func tfArray(t testing.TB, dtype ir.DType, v any) kernels.Array {
 	return a
 }
 
-// tfDense makes a host array of recorded numbers: int32 where all of the name's values are whole and asked for.
+// tfDense makes a host array from recorded numbers, of int32 if integers is set and all of them are integers.
 func tfDense(t testing.TB, v any, integers bool) data.Array {
 	t.Helper()
 	shape, values := tfvectors.Floats(t, v)
@@ -97,7 +98,7 @@ func tfArrays(t testing.TB, v any) []kernels.Array {
 	return out
 }
 
-// tfOptimizer makes the optimizer that the setup of a case names.
+// tfOptimizer makes the optimizer given by a case's setup.
 func tfOptimizer(t testing.TB, setup any) optimizers.Optimizer {
 	t.Helper()
 	o := setup.(map[string]any)

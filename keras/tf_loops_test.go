@@ -93,7 +93,7 @@ func guideLoop(t *testing.T, c *tfvectors.Case) {
 func unevenLoop(t *testing.T, c *tfvectors.Case) {
 	want := c.Right()
 	inputs := c.Inputs
-	if list, ok := want.([]any); ok { // the case without a built optimizer has the losses only, and the data of its sibling
+	if list, ok := want.([]any); ok { // without a built optimizer: only losses, with its sibling's data
 		want = map[string]any{"losses": list}
 		for _, other := range tfvectors.Load(t, "testdata/tf_custom_loop.json.gz") {
 			if other.ID == strings.Replace(c.ID, "unbuilt_optimizer", "mlp_uneven", 1) {
@@ -147,7 +147,7 @@ func unevenLoop(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// makeNumpyDataset is gone from TensorFlow and offered here.
+// makeNumpyDataset was removed from TensorFlow, but is available here.
 func makeNumpyDataset(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	ones := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{8, 1}})
@@ -171,7 +171,7 @@ func TestLossScalingVectors(t *testing.T) {
 	}.run(t, "testdata/tf_loss_scaling.json.gz")
 }
 
-// onEach runs f on every replica with a value and returns what it gives, flat.
+// onEach runs f on every replica with a value and returns the flattened results.
 func onEach(t *testing.T, s distribute.Strategy, value any, f func(r *distribute.Replica, x *ops.Tensor) *ops.Tensor) ([]float64, error) {
 	t.Helper()
 	got, err := distribute.NewNestFunction(s, func(r *distribute.Replica, args ...any) any { return f(r, args[0].(*ops.Tensor)) }).Run(context.Background(), value)
@@ -227,7 +227,7 @@ func averageLoss(t *testing.T, c *tfvectors.Case) {
 					return []*ops.Tensor{losses.ComputeAverage(x, global)}
 				})[0]
 			})
-		case "float_global_batch", "vector_global_batch": // an int by its type
+		case "float_global_batch", "vector_global_batch": // its type is int
 		case "int_loss":
 			c.Close(t, name, want, average(func(_ *distribute.Replica, x *ops.Tensor) *ops.Tensor {
 				return losses.ComputeAverage(ops.Cast(x, ir.Int32), global)
@@ -290,7 +290,7 @@ func lossInReplica(t *testing.T, c *tfvectors.Case) {
 	y, p, w := tfArray(t, ir.Float32, c.Inputs["y"]), tfPerReplica(t, c.Inputs["p"]), tfArray(t, ir.Float32, c.Inputs["sample_weight"])
 	for full, want := range c.Map(t) {
 		if tfvectors.IsError(want) {
-			continue // Keras 2 refuses means
+			continue // Keras 2 rejects means
 		}
 		name, weighted := strings.CutSuffix(full, ".sample_weight")
 		mse := &losses.MeanSquaredError{Reduction: losses.Reduction(name)}
@@ -338,7 +338,7 @@ func lossInFit(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// shift is a layer: x + v.
+// shift is the layer x + v.
 type shift struct {
 	layers.Base
 	AddsLoss bool
@@ -365,7 +365,7 @@ type valueOf struct{}
 
 func (valueOf) Penalty(w *ops.Tensor) *ops.Tensor { return ops.Sum(w) }
 
-// countedOnce: what regularizers and layers add to the loss counts once, not once for each replica.
+// countedOnce: losses of regularizers and layers count once, not once per replica.
 func countedOnce(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	l := &shift{AddsLoss: strings.Contains(c.ID, "add_loss")}

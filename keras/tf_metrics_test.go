@@ -18,7 +18,7 @@ func TestDistributedMetricVectors(t *testing.T) {
 	tfHandlers{"metrics.merge": mergedMetrics, "metrics.outside_scope": metricOutside}.run(t, "testdata/tf_metrics.json.gz")
 }
 
-// recordedMetric makes the metric of a case, and says whether it sees columns (rows, 1).
+// recordedMetric makes the metric of a case, and says whether it receives columns (rows, 1).
 func recordedMetric(name string, keras2 bool) (m metrics.Metric, column bool) {
 	switch name {
 	case "Mean":
@@ -52,7 +52,7 @@ func recordedMetric(name string, keras2 bool) (m metrics.Metric, column bool) {
 	case "MeanIoU":
 		m := &metrics.MeanIoU{NumClasses: 2}
 		if keras2 {
-			m.DType = "float32" // Keras 3 counts in integers, also weights
+			m.DType = "float32" // Keras 3 counts in integers, even weights
 		}
 		return m, false
 	case "CosineSimilarity":
@@ -84,7 +84,7 @@ func updates(s distribute.Strategy, name string, m metrics.Metric, column, weigh
 	})
 }
 
-// mergedMetrics: results are those over all replicas' examples, read here or in replica code (as in Keras 2).
+// mergedMetrics: results are those of all replicas' examples, read here or in replica code (as in Keras 2).
 func mergedMetrics(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	y, p, w := tfPerReplica(t, c.Inputs["y"]), tfPerReplica(t, c.Inputs["p"]), tfPerReplica(t, c.Inputs["w"])
@@ -115,7 +115,7 @@ func mergedMetrics(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// metricOutside: a metric takes the strategy that it is first used under.
+// metricOutside: a metric adopts the strategy under which it is first used.
 func metricOutside(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	m := &metrics.Mean{}

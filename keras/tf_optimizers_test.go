@@ -21,7 +21,7 @@ func TestDistributedOptimizerVectors(t *testing.T) {
 	tfHandlers{"optimizer.": optimizerSteps, "optimizer.clip_order": clipOrder, "optimizer.misc": optimizerRules}.run(t, "testdata/tf_optimizers.json.gz")
 }
 
-// recordedOptimizers are the optimizers of the cases; learning rate 0.1 throughout.
+// recordedOptimizers are the optimizers of the cases; the learning rate is always 0.1.
 func recordedOptimizers() map[string]optimizers.Optimizer {
 	const rate = 0.1
 	schedule := &schedules.ExponentialDecay{InitialLearningRate: rate, DecaySteps: 2, DecayRate: 0.5}
@@ -55,7 +55,7 @@ func tfVariable(t testing.TB, s distribute.Strategy, name string, values any) *d
 	return v
 }
 
-// applied returns a function that applies the gradients it is given, one for each variable.
+// applied returns a function that applies the given gradients, one for each variable.
 func applied(s distribute.Strategy, o optimizers.Optimizer, vars distribute.Variables) *distribute.NestFunction {
 	return distribute.NewNestFunction(s, func(r *distribute.Replica, args ...any) any {
 		g := ops.Gradients{Of: vars}
@@ -68,7 +68,7 @@ func applied(s distribute.Strategy, o optimizers.Optimizer, vars distribute.Vari
 	})
 }
 
-// tfPerReplica makes a value of a list with one entry per replica.
+// tfPerReplica makes a value from a list with one entry per replica.
 func tfPerReplica(t testing.TB, v any) distribute.PerReplica {
 	t.Helper()
 	var out distribute.PerReplica
@@ -107,9 +107,9 @@ func optimizerSteps(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// optimizerState compares all that is recorded of an optimizer besides the variable. Keras 3 tells slots by name. The
-// names of Keras 2 are all "v:0", so that the last slot is recorded; its SGD has a momentum without using it, which is
-// not kept here.
+// optimizerState compares everything recorded about an optimizer besides the variable. Keras 3 names the slots. In
+// Keras 2 all names are "v:0", so that only the last slot is recorded; its SGD keeps an unused momentum, which does not
+// exist here.
 func optimizerState(t *testing.T, c *tfvectors.Case, strategy string, o optimizers.Optimizer) {
 	t.Helper()
 	var slots []*distribute.Variable
@@ -129,14 +129,14 @@ func optimizerState(t *testing.T, c *tfvectors.Case, strategy string, o optimize
 	for name, want := range recorded {
 		what := strategy + ": slot " + name
 		switch v := named[name]; {
-		case name == "v" && c.Setup["optimizer"] == "Adafactor": // what stands for the parts of a matrix where the variable is none
+		case name == "v" && c.Setup["optimizer"] == "Adafactor": // stands in for a matrix's factors
 		case name == "iteration:0":
 			c.Close(t, what, want, tfValue(t, named["iteration"]))
 		case name == "v:0" && len(slots) > 0 && c.Setup["optimizer"] != "SGD_ema":
 			c.Close(t, what, want, tfValue(t, slots[len(slots)-1]))
 		case name == "v:0":
 			require.IsType(t, &optimizers.SGD{}, o, what)
-		case name == "variable": // the product of Nadam's momenta has no name of its own in Keras
+		case name == "variable": // the product of Nadam's momenta has no distinct name in Keras
 			require.NotNil(t, named["u_product"], "%s: there are %v", what, o.Variables())
 			c.Close(t, what, want, tfValue(t, named["u_product"]))
 		default:
@@ -198,7 +198,7 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 			v := tfVariable(t, distribute.Default(), "v", 1.0)
 			require.ErrorContains(t, run(func(r *distribute.Replica) { sgd().Apply(r, one(r, v, 1)) }), "variable v (made at keras/tf_optimizers_test.go:")
 		},
-		// An optimizer takes the strategy of the weights it is built for.
+		// An optimizer adopts the strategy of the weights for which it is built.
 		"optimizer_outside_scope": func(want any) {
 			v, o := tfVariable(t, s, "v", 1.0), sgd()
 			require.NoError(t, run(func(r *distribute.Replica) { o.Apply(r, one(r, v, 1)) }))
@@ -211,7 +211,7 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 			o := &optimizers.SGD{Options: optimizers.Options{ClipNorm: new(1.0), GlobalClipNorm: new(1.0)}}
 			require.ErrorContains(t, o.Build(distribute.Variables{v}), "ClipNorm")
 		},
-		// The gradients [1 1] and [2 2], alike on all replicas, each for a fresh variable: without aggregation each
+		// The gradients [1 1] and [2 2], the same on all replicas, each for a new variable: without aggregation each
 		// replica applies its own once.
 		"skip_aggregation": func(want any) {
 			require.Len(t, want, 2)
@@ -222,7 +222,7 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 				}))
 				c.Close(t, fmt.Sprint("skip_aggregation ", k), tfvectors.Get(want, k), components(v))
 			}
-			v, o := tfVariable(t, s, "v", 0.0), sgd() // different gradients stay apart
+			v, o := tfVariable(t, s, "v", 0.0), sgd() // different gradients stay separate
 			require.NoError(t, run(func(r *distribute.Replica) {
 				g := one(r, v, 1)
 				g.Values[0] = ops.Multiply(g.Values[0], ops.AddScalar(ops.Cast(r.ID(), ir.Float32), 1))
@@ -242,7 +242,7 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 				c.Close(t, fmt.Sprint("own_aggregation_then_skip ", k), tfvectors.Get(want, k), components(v))
 			}
 		},
-		"legacy_gradient_transformers": func(want any) { // gradients changed after they are summed
+		"legacy_gradient_transformers": func(want any) { // gradients changed after they were summed
 			a, b, o := tfVariable(t, s, "a", 5.0), tfVariable(t, s, "b", -3.0), &optimizers.SGD{LearningRate: 1.0}
 			require.NoError(t, run(func(r *distribute.Replica) {
 				sums := r.SumGradients([]*ops.Tensor{ops.Ones(r, ir.Float32), ops.Ones(r, ir.Float32)})
@@ -268,7 +268,7 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 	}
 	checks["central_storage"] = func(want any) { c.Close(t, "central_storage", want, []float64{central(optimizers.Options{})}) }
 	checks["central_storage_legacy"] = checks["central_storage"]
-	checks["central_storage_legacy_clip"] = func(any) { // TensorFlow refuses; here clipping acts on the sum everywhere
+	checks["central_storage_legacy_clip"] = func(any) { // TensorFlow rejects this; here clipping always acts on the sum
 		require.Equal(t, 3.0, central(optimizers.Options{ClipNorm: new(2.0)}))
 	}
 	for name, want := range c.Map(t) {
@@ -284,7 +284,7 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 }
 
 // sparseSteps: replica i has gradients 1+i for the rows [i mod 5, 3] of a table. (Keras 3 on TensorFlow squares the
-// parts of row 3 one by one; the right numbers are those of Keras 2.)
+// parts of row 3 one by one; the correct numbers are those of Keras 2.)
 func sparseSteps(t *testing.T, c *tfvectors.Case, name string, want any) {
 	o := map[string]optimizers.Optimizer{
 		"sparse_SGD": &optimizers.SGD{LearningRate: 0.1}, "sparse_Adam": &optimizers.Adam{LearningRate: 0.1}, "sparse_Adagrad": &optimizers.Adagrad{LearningRate: 0.1},

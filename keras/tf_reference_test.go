@@ -20,8 +20,7 @@ import (
 // referenceCases are cases of TensorFlow's and Keras's own tests that were not recorded; the others are in the files.
 var referenceCases = map[int]func(t *testing.T){17: noResolver, 47: inputSizes, 50: unequalInput, 60: epochIterator, 61: kerasThreeSteps}
 
-// TestReferenceCases runs the cases that no recorded one executes, and makes sure that every case of one machine is
-// executed somewhere.
+// TestReferenceCases runs the cases that no recorded one covers, and checks that every single-machine case is covered.
 func TestReferenceCases(t *testing.T) {
 	covered := map[int]bool{}
 	for _, file := range []string{"custom_loop", "loss_scaling", "random", "metrics", "optimizers", "batch_norm", "fit", "fit_loop", "checkpoint",
@@ -42,7 +41,7 @@ func TestReferenceCases(t *testing.T) {
 			covered[n] = true
 		}
 	}
-	elsewhere := []int{13, 14, 15, 16, 32, 38, 56, 59} // several workers, parameter servers, or an algorithm's name
+	elsewhere := []int{13, 14, 15, 16, 32, 38, 56, 59} // several workers, parameter servers, or the name of an algorithm
 	for n := 1; n <= 62; n++ {
 		require.True(t, covered[n] || slices.Contains(elsewhere, n), "case %d is executed nowhere", n)
 	}
@@ -57,8 +56,8 @@ func noResolver(t *testing.T) {
 	}
 }
 
-// Case 47: the batch sizes that follow from examples and steps. (63 examples in 2 steps are 32 and 31; TensorFlow
-// refuses what does not divide.)
+// Case 47: the batch sizes that follow from the numbers of examples and steps. (63 examples in 2 steps are 32 and 31;
+// TensorFlow requires that they divide evenly.)
 func inputSizes(t *testing.T) {
 	for _, c := range []struct{ examples, steps, batches int }{
 		{64, 0, 2}, {20, 0, 1}, {64, 2, 2}, {63, 3, 3}, {63, 2, 2},
@@ -107,7 +106,8 @@ func epochIterator(t *testing.T) {
 	require.Equal(t, [][2]int{{8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 8}, {2, 2}}, sizes)
 }
 
-// Case 61: SGD with learning rate 0.5 and momentum 0.06 on two replicas, and weight decay by three steps of 0.
+// Case 61: SGD with learning rate 0.5 and momentum 0.06 on two replicas, and weight decay through three steps with
+// gradient 0.
 func kerasThreeSteps(t *testing.T) {
 	s := tfStrategy(t, "Mirrored", 2)
 	v := tfVariable(t, s, "v", []any{1.0, 2.0, 3.0, 4.0})
@@ -124,7 +124,7 @@ func kerasThreeSteps(t *testing.T) {
 	require.InDelta(t, 1.9760959, tfValue(t, w)[0], 1e-6)
 }
 
-// Data that cannot be distributed are an error of the first batch, or at once where a function makes them.
+// Data that cannot be distributed cause an error at the first batch, or at once if a function creates them.
 func TestDistributeDatasetMistakes(t *testing.T) {
 	s := tfStrategy(t, "Mirrored", 2)
 	x := column(ones(4))

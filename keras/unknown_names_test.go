@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// TestUnknownNamesListedOnce: what exists is listed once, and not by function and class.
+// TestUnknownNamesListedOnce: errors list each existing name once, not as function and as class.
 func TestUnknownNamesListedOnce(t *testing.T) {
 	m := classifier(t)
 	for _, c := range []keras.CompileConfig{{Loss: "mean_squared_eror"}, {Loss: "mse", Metrics: []string{"mean_squared_eror"}}} {

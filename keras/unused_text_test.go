@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestUnusedText: a model may have an input of text that no layer reads, as in Keras, beside numbers or text that is
-// read, and within another model.
+// TestUnusedText: a model may have a text input that no layer reads, as in Keras, in addition to numbers or text that
+// are read, and inside another model.
 func TestUnusedText(t *testing.T) {
 	numbers := keras.Input(keras.InputName("numbers"), keras.Shape(2))
 	note := keras.Input(keras.InputName("note"), keras.Shape(1), keras.DType("string"))

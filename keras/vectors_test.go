@@ -21,7 +21,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// fitCase is what the set "fit" records beside arrays; see internal/vectors/gen/fit.py.
+// fitCase is what the set "fit" records besides arrays; see internal/vectors/gen/fit.py.
 type fitCase struct {
 	Fit struct {
 		Epochs              *int               `json:"epochs"`
@@ -72,7 +72,7 @@ func vectorModel(t *testing.T, c *vectors.Case, trainable []bool) *keras.Model {
 	t.Helper()
 	m, err := keras.ModelFromJSON(c.Config, keras.DTypePolicy(c.DType), distribute.Scope(testdevice.Strategy()))
 	require.NoError(t, err)
-	if strings.HasPrefix(c.Name, "metric_names_collide/") { // Keras leaves delta out of the configuration of Huber
+	if strings.HasPrefix(c.Name, "metric_names_collide/") { // Keras omits delta in the configuration of Huber
 		require.NoError(t, m.Compile(keras.CompileConfig{
 			Optimizer: &optimizers.SGD{LearningRate: 0.05}, Loss: &losses.Huber{Delta: 0.7},
 			Metrics:         []any{"mse", "mse", &metrics.MeanSquaredError{Name: "mse"}, "mae"},
@@ -204,7 +204,7 @@ func checkFit(t *testing.T, m *keras.Model, c *vectors.Case, extra fitCase) {
 	vars := m.Weights()
 	for _, want := range c.Outputs {
 		kind, name, _ := strings.Cut(want.Name, "/")
-		if name == "one_hot_mean_io_u" { // Keras divides in float32 whatever the policy
+		if name == "one_hot_mean_io_u" { // Keras divides in float32 regardless of the policy
 			want.ATol = max(want.ATol, 1e-7)
 		}
 		switch kind {
@@ -258,8 +258,9 @@ func checkPredict(t *testing.T, m *keras.Model, c *vectors.Case) {
 			continue
 		}
 		if c.Name == "nested/float32" && testdevice.Name() != "" {
-			// Some rounding errors grow tenfold in the fifth step. Where the weights begin 1e-6 elsewhere, results are
-			// 8e-6 away from float64 in half of sixty runs, and 3e-5 in the worst, on the CPU as with other kernels.
+			// Some rounding errors grow tenfold in the fifth step. If the initial weights are perturbed by 1e-6,
+			// results differ from float64 by 8e-6 in half of sixty runs, and by 3e-5 in the worst, on the CPU as with
+			// other kernels.
 			want.ATol = max(want.ATol, 2.4e-5)
 		}
 		i := 0

@@ -16,12 +16,12 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Words that lines of text cannot hold: an empty one at the end, and those with line breaks of any kind in them.
+// Words that lines of text cannot represent: an empty one at the end, and those containing line breaks of any kind.
 var awkwardVocabularies = [][]string{
 	{"a", ""}, {"", "a"}, {"a", "b\nc"}, {"a", "x\r"}, {"a", "x\u2028y", "z"}, {"b\n", "b"}, {"a", "\x1c"}, {" ", " b ", "\t"},
 }
 
-// awkwardLayers are the layers that hold such words, with their settings.
+// awkwardLayers are layers with such words and various settings.
 func awkwardLayers(words []string) map[string]layers.Layer {
 	all := map[string]layers.Layer{}
 	weights := []float64{0.5, 0.25, 0.75}[:len(words)]
@@ -35,15 +35,15 @@ func awkwardLayers(words []string) map[string]layers.Layer {
 		if l.SetVocabulary(words, w...) == nil {
 			all["look-up "+string(mode)] = l
 		}
-		if v.SetVocabulary(words, w...) == nil { // which refuses the empty word
+		if v.SetVocabulary(words, w...) == nil { // which rejects the empty word
 			all["text "+string(mode)] = v
 		}
 	}
 	return all
 }
 
-// TestAwkwardWordsSurviveFiles saves models with such vocabularies and opens them again. Keras writes them so that the
-// words are lost, and opens ours with all words in it; GOKERAS_PYTHON names the Python for that part.
+// TestAwkwardWordsSurviveFiles saves models with such vocabularies and opens them again. Keras loses the words when it
+// writes them, but opens our files with all words; GOKERAS_PYTHON names the Python for that part.
 func TestAwkwardWordsSurviveFiles(t *testing.T) {
 	dir := t.TempDir()
 	want := map[string][]string{}

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// A metric of one output has a direction under its own name too, as in Keras, where a callback that monitors it warns
+// A metric of one output also has a direction under its own name, as in Keras, where a callback that monitors it warns
 // that there is no value of that name.
 func TestMonitorAMetricOfAnOutput(t *testing.T) {
 	m := twoByTwo(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// Metrics that count in integers cut sample weights, as Keras's do, and that is said once where a weight is not whole.
-// The numbers are Keras's, from keras.metrics.MeanIoU(2) and MeanIoU(2, dtype="float32").
+// Metrics that count in integers truncate sample weights, as Keras's do, which is reported once if a weight is not an
+// integer. The numbers are Keras's, from keras.metrics.MeanIoU(2) and MeanIoU(2, dtype="float32").
 func TestWeightsThatAreCut(t *testing.T) {
 	x, y := [][]float32{{0}, {1}, {1}, {1}}, [][]float32{{0}, {1}, {0}, {1}}
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestWeightsThatAreCut(t *testing.T) {
 	}
 }
 
-// TestLargeWholeWeights: numbers far above what an int64 holds are whole.
+// TestLargeWholeWeights: numbers far beyond the range of int64 are integers.
 func TestLargeWholeWeights(t *testing.T) {
 	m := sequential(t, []keras.Option{keras.InputShape(1)}, &layers.Identity{})
 	compile(t, m, keras.CompileConfig{Loss: "mse", Optimizer: "sgd", WeightedMetrics: []any{&metrics.MeanIoU{NumClasses: 2}}})

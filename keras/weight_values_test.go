@@ -10,8 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestWeightsOfLayers: those of some layers go from model to model alone, also from inside models that they are part
-// of.
+// TestWeightsOfLayers: the weights of single layers can be copied from model to model, also those of nested models.
 func TestWeightsOfLayers(t *testing.T) {
 	encoder := func(seed uint64) *keras.Model {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}, &layers.BatchNormalization{}}, keras.InputShape(4), keras.Seed(seed), keras.Name("encoder"))

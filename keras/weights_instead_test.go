@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// twoParts has a field whose name Python would write attention_1.
+// twoParts has a field whose name Python would write as attention_1.
 type twoParts struct {
 	layers.Base
 	Attention1, Rest *layers.Dense
@@ -21,12 +21,12 @@ func (l *twoParts) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{layers.Invoke(l.Rest, c, layers.Invoke(l.Attention1, c, in[0]))}
 }
 
-// twoNamedParts is the same layer as Python names its parts.
+// twoNamedParts is the same layer with the names of its parts in Python.
 type twoNamedParts struct{ twoParts }
 
 func (l *twoNamedParts) MemberAttributes() []string { return []string{"attention_1", "rest"} }
 
-// holder is a layer with a part, under the name that Python gives it.
+// holder is a layer with a part, under its name in Python.
 type holder struct {
 	layers.Base
 	Parts layers.Layer
@@ -44,7 +44,7 @@ func built(t *testing.T, value any) *keras.Model {
 	return m
 }
 
-// An error about weights that a file lacks says what it has in their place.
+// An error about weights missing in a file says what is there instead.
 func TestMissingWeightsSayWhatIsThere(t *testing.T) {
 	model := func(stack ...layers.Layer) *keras.Model {
 		m, err := keras.NewSequential(stack, keras.InputShape(3))

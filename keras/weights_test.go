@@ -60,7 +60,7 @@ func allArrays(t *testing.T, m *keras.Model) []kernels.Array {
 	return out
 }
 
-// Every form of weights file gives back every bit, with scalars and half precision.
+// Every format of weights files restores every bit, including scalars and half precision.
 func TestWeightsFilesRoundTrip(t *testing.T) {
 	m := everyKind(t, 1)
 	trainOn(t, m)
@@ -79,7 +79,7 @@ func TestWeightsFilesRoundTrip(t *testing.T) {
 	require.ErrorContains(t, m.SaveWeights("a.pickle"), "expected .weights.h5")
 }
 
-// A .weights.h5 file takes the optimizer along where that has been built.
+// A .weights.h5 file includes the optimizer if it has been built.
 func TestWeightsFileHoldsOptimizer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.weights.h5")
 	m, again := everyKind(t, 1), everyKind(t, 2)
@@ -135,7 +135,7 @@ func stackOf(t *testing.T, seed uint64, units ...int) *keras.Model {
 	return m
 }
 
-// What does not fit is an error that names all of it and changes nothing, or is passed over when that is asked for.
+// Weights that do not fit cause an error that lists all of them and changes nothing, or are skipped on request.
 func TestSkipMismatch(t *testing.T) {
 	for _, name := range []string{"m.weights.h5", "m.npz", "m.safetensors"} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestCustomLayer(t *testing.T) {
 	require.ErrorContains(t, err, `layers.Register[gain]("other")`)
 }
 
-// edit copies an archive with a text in one member replaced.
+// edit copies an archive and replaces a text in one member.
 func edit(t *testing.T, path, name, from, to string) string {
 	t.Helper()
 	r, err := zip.OpenReader(path)
