@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// Numbers of the paper's algorithm: the nearest points of the simplex.
+// The results of the paper's algorithm: the nearest points of the simplex.
 func TestSparsemax(t *testing.T) {
 	out := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Sparsemax(x, 0) }),
 		opstest.Floats([]int{3, 3}, 0, 0.1, 9, 0.5, 0.2, 9, 1, 0.3, 9))[0]
@@ -67,7 +67,7 @@ func TestSparsemax(t *testing.T) {
 	opstest.Near(t, "sparsemax", out, opstest.Floats([]int{3, 3}, 0, third-0.1, third, 0.25, third, third, 0.75, third+0.1, third), 1e-15, 1e-15)
 }
 
-// Far out, values and slopes are the limits and never NaN.
+// For large arguments, values and slopes are the limits and never NaN.
 func TestActivationLimits(t *testing.T) {
 	for name, f := range activations {
 		if name == "sparsemax" {

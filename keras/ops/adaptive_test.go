@@ -18,8 +18,8 @@ import (
 // cellOf returns the elements of cell k of m over n: from floor(k·n/m) to below ceil((k+1)·n/m).
 func cellOf(k, n, m int) (from, to int) { return k * n / m, ((k+1)*n + m - 1) / m }
 
-// TestAdaptivePoolingDraws compares the averages and maxima of random lengths, and their gradients, with loops over the
-// cells; many elements are equal, and the largest of a cell share its gradient.
+// TestAdaptivePoolingDraws compares averages and maxima of random lengths, and their gradients, with loops over the
+// cells. Many elements are equal, and the largest ones of a cell share its gradient.
 func TestAdaptivePoolingDraws(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 120 {
@@ -65,7 +65,7 @@ func TestAdaptivePoolingDraws(t *testing.T) {
 	}
 }
 
-// giveLargest adds equal parts of a cell's gradient to where the largest elements are.
+// giveLargest adds equal shares of a cell's gradient to its largest elements.
 func giveLargest(dx, x []float64, dy float64) {
 	top, count := slices.Max(x), 0.0
 	for _, v := range x {
@@ -80,8 +80,8 @@ func giveLargest(dx, x []float64, dy float64) {
 	}
 }
 
-// TestAdaptiveAverageOfInfinity: an infinite element makes the cells infinite that have it, and no other one, wherever
-// it is in them.
+// TestAdaptiveAverageOfInfinity: an infinite element makes exactly the cells infinite that contain it, wherever it is
+// in them.
 func TestAdaptiveAverageOfInfinity(t *testing.T) {
 	const n, m = 5, 3 // cells of two, three and two elements
 	for at := range n {
@@ -100,8 +100,8 @@ func TestAdaptiveAverageOfInfinity(t *testing.T) {
 	}
 }
 
-// TestAdaptiveAveragesAreRounded: averages of a constant are the constant, and others within the roundings of the sum
-// of a cell and of one division; sums of whole numbers are exact.
+// TestAdaptiveAveragesAreRounded: averages of a constant are the constant, others are within the rounding errors of a
+// cell's sum and one division; sums of integers are exact.
 func TestAdaptiveAveragesAreRounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.BFloat16, ir.Float16} {
@@ -132,7 +132,7 @@ func TestAdaptiveAveragesAreRounded(t *testing.T) {
 	}
 }
 
-// TestAdaptiveGradientOfInfinity: an infinite gradient of a cell makes those of its elements infinite, and no others.
+// TestAdaptiveGradientOfInfinity: an infinite gradient of a cell makes exactly those of its elements infinite.
 func TestAdaptiveGradientOfInfinity(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 11))
 	for range 150 {

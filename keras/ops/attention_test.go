@@ -40,7 +40,7 @@ func init() {
 	}
 }
 
-// A query that sees no key gives zeros and passes on no gradient, not NaN.
+// A query that attends to no key gives zeros and passes on no gradient, not NaN.
 func TestAttentionThatSeesNothing(t *testing.T) {
 	q := opstest.Normal(1, 1, 2, 1, 2)
 	out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {

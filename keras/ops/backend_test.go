@@ -9,8 +9,8 @@ import (
 	_ "github.com/gokeras/gokeras/kernels/cpu"
 )
 
-// The programs of the gradient cases and made-up ones are a fair sample of what is traced; the backend must agree with
-// the interpreter on all.
+// The programs of the gradient cases and random ones are a fair sample of what is traced; the backend must agree with
+// the interpreter on all of them.
 func TestGradientsOnTheBackend(t *testing.T) {
 	cases := gradientCases[:len(gradientCases):len(gradientCases)]
 	for seed := range uint64(60) {

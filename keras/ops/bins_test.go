@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestHistogramOfBorders counts elements on borders and just beside them, outside, infinite and NaN: the bins are those
-// that a comparison with every border finds.
+// TestHistogramOfBorders counts elements on borders and right beside them, outside, infinite and NaN: the bins are
+// those found by comparing with every border.
 func TestHistogramOfBorders(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16} {
 		for _, r := range [][2]float64{{-1, 1}, {0, 1e-30}, {-7.3, 900.1}, {1e4, 1e4 + 3}, {1e6, 1e6 + 1}, {-3e38, 3e38}} {

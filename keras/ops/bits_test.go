@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestNextafterLikeMath compares random bit patterns, and the corners, with the library's function.
+// TestNextafterLikeMath compares random bit patterns, and extreme cases, with package math's function.
 func TestNextafterLikeMath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	corners := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64}
@@ -47,7 +47,7 @@ func TestNextafterLikeMath(t *testing.T) {
 	}
 }
 
-// TestJVPLikeDifferences compares a derivative along a direction with the central difference.
+// TestJVPLikeDifferences compares a directional derivative with the central difference.
 func TestJVPLikeDifferences(t *testing.T) {
 	f := func(xs []*ops.Tensor) []*ops.Tensor {
 		y := ops.Matmul(xs[0], xs[1])

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestCdistOfManyPoints computes distances, and the gradient of their sum, of fewer and more points than are computed
-// side by side.
+// TestCdistOfManyPoints computes distances, and the gradient of their sum, of fewer and of more points than are
+// computed side by side.
 func TestCdistOfManyPoints(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, n := range []int{1, 31, 32, 33, 70} {

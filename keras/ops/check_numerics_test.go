@@ -17,8 +17,8 @@ func init() {
 	addCase("check numerics forward", true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Square(ops.CheckNumericsForward(x, "x")) }), opstest.Normal(1, 2, 3))
 }
 
-// TestCheckNumerics: the operand, or the gradient that flows through it, is checked; where the gradient is not, it
-// passes as it is.
+// TestCheckNumerics: the operand, or the gradient that flows through it, is checked; if the gradient is not checked, it
+// passes unchanged.
 func TestCheckNumerics(t *testing.T) {
 	run := func(check func(x *ops.Tensor, what string) *ops.Tensor, at float64) error {
 		g := ops.NewGraph("roots")

@@ -48,7 +48,7 @@ var collectives = []struct {
 		return ops.Square(ops.AllReduceGroups(ir.Max, replicas, alone, x)[0])
 	}},
 	{"gather in groups", ir.AllGather, func(x, w *ops.Tensor) *ops.Tensor {
-		all := ops.Tanh(ops.AllGatherGroups(x, 0, replicas, turned)) // (6, 3), in another order than that of the replicas
+		all := ops.Tanh(ops.AllGatherGroups(x, 0, replicas, turned)) // (6, 3), in a different order than the replicas'
 		return ops.Square(ops.Multiply(all, ops.Cumsum(ops.OnesLike(all), 0)))
 	}},
 	{"broadcast", ir.CollectiveBroadcast, func(x, w *ops.Tensor) *ops.Tensor {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 )
 
-// TestPolar: the numbers are Go's, broadcast, and views go there and back.
+// TestPolar: the numbers are Go's, with broadcasting, and views convert in both directions.
 func TestPolar(t *testing.T) {
 	abs, angle := opstest.Floats([]int{2, 1}, 1.5, -2), opstest.Floats([]int{3}, 0.25, -2, 40)
 	out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {

@@ -162,7 +162,7 @@ func init() {
 	}, n(1, 2), n(2, 3, 2), n(3, 2))
 }
 
-// Two gradients of one scan: the second one finds the body as the first one left it.
+// Two gradients of one scan: the first must not change the body for the second.
 func TestTwoGradientsOfOneScan(t *testing.T) {
 	n := opstest.Normal
 	in := []opstest.Array{n(1, 4, 2, 3), n(2, 2, 2), n(3, 3, 2), n(4, 2, 2), n(5, 2)}
@@ -212,7 +212,7 @@ func TestWhileLoop(t *testing.T) {
 	require.ErrorContains(t, err, "while_loop has no gradient")
 }
 
-// Only the branch that is taken runs, even where all of its operands come from outside.
+// Only the branch taken runs, even if all of its operands come from outside.
 func TestCondRunsOneBranch(t *testing.T) {
 	fn := func(take func(in tensors) *ops.Tensor) opstest.Func {
 		return func(_ *ops.Graph, in tensors) tensors {
@@ -226,8 +226,8 @@ func TestCondRunsOneBranch(t *testing.T) {
 	require.ErrorContains(t, opstest.EvalError(direct, in...), "index 5")
 }
 
-// Inside a body, the gradient with respect to tensors outside is the whole one: directly and through what was made of
-// them.
+// Inside a body, the gradient with respect to tensors outside is complete: both directly and through what was computed
+// from them.
 func TestGradientWithRespectToOuterTensors(t *testing.T) {
 	inside := func(f func(in tensors) tensors) opstest.Func {
 		return func(_ *ops.Graph, in tensors) tensors {

@@ -65,7 +65,7 @@ func TestConvResults(t *testing.T) {
 	opstest.Near(t, "y", y, opstest.Floats([]int{1, 3, 1}, 12, 23, 34), 0, 0)
 	y = opstest.Eval(t, conv(ops.ConvOptions{PadHigh: []int{1}, Strides: []int{3}}), x, kernel)[0]
 	opstest.Near(t, "y", y, opstest.Floats([]int{1, 2, 1}, 12, 40), 0, 0)
-	// Averages divide by the real cells.
+	// Averages divide by the number of real cells.
 	y = opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor {
 		return ops.AveragePool(x, ops.PoolOptions{Window: []int{3}, PadHigh: []int{2}})
 	}), x)[0]

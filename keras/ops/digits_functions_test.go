@@ -12,14 +12,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// accuracy is a function of one number in float32 beside formulas in float64, of it and of its slope, that subtract
-// nothing.
+// accuracy is a function of one number in float32, with float64 formulas for it and its slope that subtract nothing.
 type accuracy struct {
 	name        string
 	f           func(x *ops.Tensor) *ops.Tensor
 	want, slope func(x float64) float64
 	low, high   float64
-	most, steep float64 // units in the last place that the function and its slope may be off
+	most, steep float64 // allowed errors of the function and of its slope, in units in the last place
 }
 
 var accuracies = []accuracy{
@@ -47,7 +46,7 @@ var accuracies = []accuracy{
 		func(x float64) float64 { return math.Log2(math.Exp2(x) + math.Sqrt2) }, nil, 0, 100, 2.5, 0},
 }
 
-// below is f of numbers that are not positive, and a constant for others.
+// below is f for numbers that are not positive, and a constant for positive ones.
 func below(f func(x float64) float64, positive float64) func(x float64) float64 {
 	return func(x float64) float64 {
 		if x > 0 {
@@ -57,7 +56,7 @@ func below(f func(x float64) float64, positive float64) func(x float64) float64 
 	}
 }
 
-// besselSeries is Σ (x/2)^(2k+order) / (k!·(k+order)!), whose terms have one sign.
+// besselSeries is Σ (x/2)^(2k+order) / (k!·(k+order)!), whose terms have the same sign.
 func besselSeries(x float64, order int) float64 {
 	term := math.Pow(x/2, float64(order))
 	sum := term
@@ -68,7 +67,7 @@ func besselSeries(x float64, order int) float64 {
 	return sum
 }
 
-// digamma is log(x) - 1/(2x) - ... of an x that is large enough; in float64 the steps to that leave 1e-15.
+// digamma is log(x) - 1/(2x) - ... for large x, reached by steps of the recurrence; the error in float64 is 1e-15.
 func digamma(x float64) float64 {
 	steps := 0.0
 	for ; x < 20; x++ {
@@ -84,8 +83,8 @@ func place(y float64) float64 {
 	return math.Ldexp(1, max(e, -125)-24)
 }
 
-// TestDigitsOfFunctions looks for numbers of all sizes at which a function or its gradient is off by more than its
-// steps in float32 need be.
+// TestDigitsOfFunctions looks for numbers of all magnitudes at which the error of a function or its gradient exceeds
+// the rounding errors of its steps in float32.
 func TestDigitsOfFunctions(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 20))
 	for _, c := range accuracies {
@@ -98,7 +97,7 @@ func TestDigitsOfFunctions(t *testing.T) {
 			worst, at := 0.0, 0
 			for i, x := range xs {
 				y := want(x)
-				if math.Abs(y) < 0x1p-125 { // flushed to 0 in part
+				if math.Abs(y) < 0x1p-125 { // partly flushed to 0
 					continue
 				}
 				off := math.Abs(got[i]-y) / place(y)
@@ -118,7 +117,7 @@ func TestDigitsOfFunctions(t *testing.T) {
 	}
 }
 
-// numbers are spread evenly between the bounds, and over all sizes up to them.
+// numbers are spread evenly between the bounds, and over all magnitudes up to them.
 func (c accuracy) numbers(r *rand.Rand) (xs []float64) {
 	for range 3000 {
 		size := math.Exp2(-20 + 26*r.Float64())

@@ -14,12 +14,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// cancelling are the activations that Keras defines as differences, of which few digits are left where both terms are
-// nearly the same: x − tanh(x) near 0, and x + √(x² + b) of large negative numbers.
+// cancelling are the activations that Keras defines as differences, which lose digits where both terms are nearly
+// equal: x − tanh(x) near 0, and x + √(x² + b) for large negative numbers.
 var cancelling = []string{"squareplus", "tanh_shrink", "sparsemax"} // the last one is not elementwise
 
-// TestActivationsKeepTheirDigits compares activations and their gradients in float32 with float64. A result may be
-// wrong by what a few rounding errors of x make of it. A gradient may be a difference, like 1 − y², but not of large
+// TestActivationsKeepTheirDigits compares activations and their gradients in float32 with float64. The error of a
+// result may be that of a few rounding errors of x. A gradient may be a difference, like 1 − y², but not of large
 // terms.
 func TestActivationsKeepTheirDigits(t *testing.T) {
 	const unit, small = 0x1p-24, 1e-7
@@ -43,7 +43,7 @@ func TestActivationsKeepTheirDigits(t *testing.T) {
 		other := opstest.Eval(t, fn, opstest.Floats([]int{len(xs)}, moved...))
 		for i, x := range xs {
 			y, slope := want[0].F[i], want[1].F[i]
-			change := math.Abs(other[0].F[i]-y) / small // by a relative change of x
+			change := math.Abs(other[0].F[i]-y) / small // for a relative change of x
 			if math.Abs(y) > 0x1p-100 && !assert.InDelta(t, y, got[0].F[i], unit*(4*math.Abs(y)+2*change), "%s(%g)", name, x) {
 				break
 			}
@@ -54,7 +54,7 @@ func TestActivationsKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// TestSlopesKeepTheirDigits compares gradients in float32, at numbers of all sizes, with formulas in float64 that
+// TestSlopesKeepTheirDigits compares gradients in float32, at numbers of all magnitudes, with formulas in float64 that
 // subtract nothing.
 func TestSlopesKeepTheirDigits(t *testing.T) {
 	var xs []float64

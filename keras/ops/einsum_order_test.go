@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestEinsumInAnyOrder multiplies three to five operands of random axes, for some of which the order from left to right
-// would take many more products, and compares with loops over all axes.
+// TestEinsumInAnyOrder multiplies three to five operands with random axes, for some of which multiplying from left to
+// right would take many more products, and compares with loops over all axes.
 func TestEinsumInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 5))
 	for try := range 150 {
@@ -51,7 +51,7 @@ func TestEinsumInAnyOrder(t *testing.T) {
 	}
 }
 
-// sumOfProducts is an einsum by loops over all axes.
+// sumOfProducts computes an einsum by loops over all axes.
 func sumOfProducts(operands []string, result string, lengths map[rune]int, in []opstest.Array) opstest.Array {
 	at := map[rune]int{}
 	offset := func(names string) (k int) {
@@ -92,8 +92,8 @@ func sumOfProducts(operands []string, result string, lengths map[rune]int, in []
 	return opstest.Floats(shape, sums...)
 }
 
-// TestEinsumOrder counts the products of an attention with a matrix between queries and keys: from left to right, it
-// would make them for each pair of positions first.
+// TestEinsumOrder counts the products of an attention with a matrix between queries and keys: from left to right, they
+// would first be computed for each pair of positions.
 func TestEinsumOrder(t *testing.T) {
 	shapes := map[string][]int{"queries": {7, 10, 4}, "keys": {7, 16, 32}, "matrix": {4, 32}}
 	var types []ir.Type

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestElasticTransformOfGivenNoise: for the noise that Keras was given, images are bent as there. The cases are those
-// of the layer RandomElasticTransform, which calls the operation with numbers that follow from the size of the images.
+// TestElasticTransformOfGivenNoise: given the same noise as Keras, images are deformed as in Keras. The cases are those
+// of the layer RandomElasticTransform, which calls the operation with numbers that depend on the size of the images.
 func TestElasticTransformOfGivenNoise(t *testing.T) {
 	compared := 0
 	for _, c := range vectors.Load(t, "augmentation").Cases {
@@ -59,7 +59,7 @@ func TestElasticTransformOfGivenNoise(t *testing.T) {
 				}
 				near := 1e-9
 				if c.DType == "float32" {
-					near = 2e-2 // places are float32 there; cells differ by up to 255
+					near = 2e-2 // positions are float32 there; cells differ by up to 255
 				}
 				assert.InDeltaSlice(t, want.Data[i*each:(i+1)*each], out[i*each:(i+1)*each], near)
 				compared++
@@ -69,12 +69,12 @@ func TestElasticTransformOfGivenNoise(t *testing.T) {
 	assert.Greater(t, compared, 10)
 }
 
-// TestElasticTransform: the moves of cells are normal, with the deviation and the correlations that follow from
-// blurring independent numbers, along columns and rows alike; each within five standard errors of its estimate.
+// TestElasticTransform: the displacements of cells are normal, with the deviation and the correlations that follow from
+// blurring independent numbers, along columns and rows alike; each is within five standard errors of its estimate.
 func TestElasticTransform(t *testing.T) {
 	const batch, size, edge = 4, 96, 12
 	const alpha, sigma = 1.7, 1.5
-	moved := func(axis int, seed uint64) [][]float64 { // of each image, rows of cells away from the edges
+	moved := func(axis int, seed uint64) [][]float64 { // for each image: rows of cells away from the edges
 		out := opstest.Eval(t, func(g *ops.Graph, _ tensors) tensors {
 			shape := []int{1, 1, 1, 1}
 			shape[axis] = size
@@ -125,7 +125,7 @@ func correlation(rows [][]float64, apart int) float64 {
 	return (both / pairs) / (square / all)
 }
 
-// field is what blurring makes of independent numbers.
+// field is the statistics of independent numbers after blurring.
 type field struct {
 	squares float64   // sum of the squares of the weights along an axis
 	rho     []float64 // correlations along an axis
@@ -158,7 +158,7 @@ func (f field) at(d int) float64 {
 	return f.rho[d]
 }
 
-// sum adds a function of the distance of two cells over all cells.
+// sum adds up a function of the distance of two cells over all cells.
 func (f field) sum(of func(u, v int) float64) float64 {
 	far, total := 2*len(f.rho), 0.0
 	for u := -far; u <= far; u++ {

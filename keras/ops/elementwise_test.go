@@ -58,7 +58,7 @@ func init() {
 		}
 	}
 
-	// Each op of one operand, at numbers of the domain by which backends are tested: a new one needs no case here.
+	// Each op of one operand, at numbers of the domain used to test backends: a new op needs no case here.
 	domains := kernelstest.UnaryDomains()
 	for _, op := range ir.Ops() {
 		domain, ok := domains[op]
@@ -158,7 +158,7 @@ func TestGradientsAtKinks(t *testing.T) {
 	require.Equal(t, []float64{0}, out[0].F)
 }
 
-// The gradient of a cast comes back in the type of the operand. (The rounding of a cast makes differences useless.)
+// The gradient of a cast has the type of the operand. (The rounding of a cast makes differences useless.)
 func TestCastGradient(t *testing.T) {
 	out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
 		y := ops.Multiply(ops.Cast(in[0], ir.Float32), ops.Cast(in[1], ir.BFloat16))
@@ -182,8 +182,8 @@ func TestIntegerArithmetic(t *testing.T) {
 	require.Equal(t, []float64{3.5, -3.5, -3.5, 3.5, 2, 0, math.Inf(1), math.Inf(-1)}, out[2].F)
 }
 
-// Numbers that the integer type of a tensor does not have. Sums and products are Keras's, which wrap around; quotients
-// and comparisons are those of the numbers.
+// Numbers that the integer type of a tensor cannot represent. Sums and products are Keras's, which wrap around;
+// quotients and comparisons are those of the numbers.
 func TestScalarsBesideIntegers(t *testing.T) {
 	of := func(d ir.DType) opstest.Array { return opstest.Ints([]int{2}, 0, 3).As(d) }
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Of the hidden layer nothing is kept for the gradient but its input.
+// Of the hidden layer only its input is kept for the gradient.
 func ExampleRemat() {
 	g := ops.NewGraph("example")
 	x, w := g.Input("x", ir.Float32, 8, 4), g.Input("w", ir.Float32, 4, 100)

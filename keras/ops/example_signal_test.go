@@ -27,7 +27,7 @@ func ExampleUniqueResult() {
 	// [1 0 1 2 0 1]
 }
 
-// Half a cell to the left of the first cell lies the border.
+// The border is half a cell to the left of the first cell.
 func ExampleImageSampling() {
 	g := ops.NewGraph("sampling")
 	x := g.Input("x", ir.Float64, 3)

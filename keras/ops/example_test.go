@@ -9,7 +9,7 @@ import (
 )
 
 // print runs the program traced in g on scalars and vectors of float64 and prints the given results. A backend would
-// compile the program; the reference interpreter will do for examples.
+// compile the program; the reference interpreter is sufficient for examples.
 func print(g *ops.Graph, results []*ops.Tensor, inputs ...reference.Value) {
 	for i, t := range results {
 		g.Program().AddOutput(fmt.Sprint("y", i), t.Value())
@@ -70,7 +70,7 @@ func ExampleScan() {
 	// [4 3 2 1]
 }
 
-// A rounding that lets the gradient through, as training with rounded weights needs it.
+// A rounding that lets the gradient through, for training with rounded weights.
 func ExampleCustomGradient() {
 	g := ops.NewGraph("straight_through")
 	x := g.Input("x", ir.Float64, 3)

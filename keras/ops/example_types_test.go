@@ -79,7 +79,7 @@ func ExampleDTypePolicy() {
 	// Output: bfloat16 float32 <nil>
 }
 
-// A mistake stops the trace; where the trace began it comes back as an error.
+// A mistake stops the trace; the function that started the trace returns it as an error.
 func ExampleError() {
 	build := func() (err error) {
 		defer ops.Catch(&err)

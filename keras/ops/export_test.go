@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// WatchGradients passes every gradient that a rule gives for an operand through f until restore is called.
+// WatchGradients passes every gradient that a rule computes for an operand through f until restore is called.
 func WatchGradients(f func(op ir.Op, operand int, grad *Tensor) *Tensor) (restore func()) {
 	saved := maps.Clone(rules)
 	for _, op := range ir.Ops() {
@@ -27,7 +27,7 @@ func WatchGradients(f func(op ir.Op, operand int, grad *Tensor) *Tensor) (restor
 	return func() { rules = saved }
 }
 
-// Elastic is ElasticTransform for given noise.
+// Elastic is ElasticTransform with given noise.
 func Elastic(images, across, down *Tensor, alpha, sigma float64, s ImageSampling) *Tensor {
 	return elastic(images, across, down, alpha, sigma, s)
 }

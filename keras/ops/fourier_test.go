@@ -28,7 +28,7 @@ func init() {
 	}
 }
 
-// TestFourierAgainstItsDefinition: with lengths of small factors, and of large ones, which take a convolution.
+// TestFourierAgainstItsDefinition: for lengths with small factors, and with large ones, which require a convolution.
 func TestFourierAgainstItsDefinition(t *testing.T) {
 	for _, n := range []int{1, 2, 30, 128, 251, 257, 526} {
 		const rows = 3

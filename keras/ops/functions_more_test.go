@@ -99,7 +99,7 @@ func TestMoreFunctions(t *testing.T) {
 
 // TestMoreFunctionGradients compares gradients with central differences where the functions are smooth.
 func TestMoreFunctionGradients(t *testing.T) {
-	// If singular values are cut off, the gradient is that for a cut that does not move.
+	// If singular values are cut off, the gradient assumes that the threshold does not move.
 	rough := map[string]bool{"rgb_to_hsv": true, "matrix_rank": true, "lstsq_low": true, "pinv": true, "lstsq": true}
 	for _, c := range moreCases(t) {
 		if !rough[c.Name] {
@@ -109,7 +109,7 @@ func TestMoreFunctionGradients(t *testing.T) {
 	opstest.CheckGradients(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.RGBToHSV(x, -1) }), opstest.Floats([]int{1, 2, 3}, 0.2, 0.5, 0.9, 0.8, 0.1, 0.3))
 }
 
-// TestQuantileMethods compares with what keras.ops.quantile of Keras 3.15.1 gives on JAX for q of 0.4 and 1.
+// TestQuantileMethods compares with keras.ops.quantile of Keras 3.15.1 on JAX for q of 0.4 and 1.
 func TestQuantileMethods(t *testing.T) {
 	x := opstest.Floats([]int{2, 4}, 3, 1, 2, 4, 5, 8, 7, 6)
 	for method, want := range map[string][]float64{
@@ -129,8 +129,8 @@ func TestQuantileMethods(t *testing.T) {
 	require.ErrorContains(t, err, `unknown method "middle"; known: linear`)
 }
 
-// TestNanquantileMethods compares with numpy.nanquantile of NumPy 2 for q of 0.4 and 0.9; each row has its own number
-// of elements that count.
+// TestNanquantileMethods compares with numpy.nanquantile of NumPy 2 for q of 0.4 and 0.9; each row has a different
+// number of elements that are not NaN.
 func TestNanquantileMethods(t *testing.T) {
 	nan := math.NaN()
 	x := opstest.Floats([]int{3, 5}, 3, nan, 1, 4, 2, nan, nan, nan, nan, nan, 7, nan, nan, 5, nan)
@@ -156,7 +156,7 @@ func TestNanquantileMethods(t *testing.T) {
 	require.ErrorContains(t, err, `unknown method "middle"; known: linear`)
 }
 
-// Half precision holds no sum of 4 numbers of 60000; the mean and the variance of Keras do not need it to.
+// Half precision cannot represent the sum of 4 numbers of 60000; Keras's mean and variance do not need it.
 func TestMeansOfHalfPrecision(t *testing.T) {
 	x := opstest.Floats([]int{4}, 60000, 60000, 59968, 60032)
 	got := opstest.Eval(t, func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
@@ -168,7 +168,7 @@ func TestMeansOfHalfPrecision(t *testing.T) {
 	require.Equal(t, []float64{60000}, got[2].F)
 }
 
-// TestQuantilesOfATensor compares with what keras.ops.quantile of Keras 3.15.1 gives for q of [0.4, 0.9].
+// TestQuantilesOfATensor compares with keras.ops.quantile of Keras 3.15.1 for q of [0.4, 0.9].
 func TestQuantilesOfATensor(t *testing.T) {
 	x := opstest.Floats([]int{2, 5}, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3)
 	for method, want := range map[string][]float64{
@@ -181,8 +181,8 @@ func TestQuantilesOfATensor(t *testing.T) {
 	}
 }
 
-// TestBeamsOfCTC compares with what keras.ops.ctc_decode of Keras 3.15.1 gives on JAX for random logits, with beams
-// narrower and wider than there are sequences of note.
+// TestBeamsOfCTC compares with keras.ops.ctc_decode of Keras 3.15.1 on JAX for random logits, with beams narrower and
+// wider than the number of relevant sequences.
 func TestBeamsOfCTC(t *testing.T) {
 	logits := opstest.Floats([]int{2, 7, 4},
 		4.08, -5.11, 0.84, -1.14, -0.91, -0.43, -4.04, -0.46, -1.73, 6.65, 0.45, -0.71, -0.56, -1.34, -2.11, -0.78, 0.96, -0.48, 1.92, -0.4, 0.05, 3.09, 1.09, -1.01, -0.37, 1.08, 3.87, -0.54,

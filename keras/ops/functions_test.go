@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// list collects results, among them those of functions that return several.
+// list collects results, including those of functions that return several.
 func list(results ...any) (all tensors) {
 	for _, r := range results {
 		switch r := r.(type) {
@@ -215,7 +215,7 @@ func (c functionCase) inputs(t *testing.T) []opstest.Array {
 	return in
 }
 
-// The results are those of Keras, element types too: bools are bools and integers integers.
+// The results are those of Keras, including element types: bools are bools and integers integers.
 func TestFunctions(t *testing.T) {
 	data, err := os.ReadFile("testdata/functions.json")
 	require.NoError(t, err)
@@ -238,7 +238,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Their gradients agree with central differences, too, where the functions are smooth at the inputs of the vectors.
+// Their gradients also agree with central differences, if the functions are smooth at the recorded inputs.
 func TestFunctionGradients(t *testing.T) {
 	// Steps, infinite operands, and operands at borders.
 	rough := map[string]bool{

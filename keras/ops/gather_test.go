@@ -98,7 +98,7 @@ func TestOneHot(t *testing.T) {
 		out := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.OneHot(x, 3, ir.Float32) }), x)[0]
 		opstest.Near(t, d.String(), out, opstest.Floats([]int{4, 3}, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), 0, 0)
 	}
-	// More classes than the type of the numbers can count must not wrap round.
+	// More classes than the numbers' type can count must not wrap around.
 	x := opstest.Ints([]int{2}, 3, -1).As(ir.Int8)
 	out := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Sum(ops.OneHot(x, 600, ir.Int32), -1) }), x)[0]
 	require.Equal(t, []float64{1, 0}, out.F)
@@ -117,7 +117,7 @@ func TestSortResults(t *testing.T) {
 	opstest.Near(t, "places", out[3], opstest.Ints([]int{2, 2}, 1, 0, 0, 1), 0, 0)
 }
 
-// The rows are those of Keras: ties count as in the top, NaN of the target does not.
+// The results are those of Keras: ties count as within the top k, NaN in the target does not.
 func TestInTopK(t *testing.T) {
 	nan := math.NaN()
 	predictions := opstest.Floats([]int{5, 3}, 0.1, 0.5, 0.4, 0.3, 0.3, 0.1, nan, 1, 2, nan, 1, 2, 3, 2, 1)
@@ -154,7 +154,8 @@ func TestGatherErrors(t *testing.T) {
 	}
 }
 
-// Places of a tensor that int32 cannot count with, are refused when the step is traced: nothing of their size is made.
+// Indices into a tensor whose positions int32 cannot count are rejected when the step is traced: nothing of that size
+// is allocated.
 func TestScatterOfTooManyPlaces(t *testing.T) {
 	trace := func(sides ...int) error {
 		_, err := opstest.Trace(func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
@@ -167,7 +168,7 @@ func TestScatterOfTooManyPlaces(t *testing.T) {
 	require.NoError(t, trace(20000, 20000))
 }
 
-// TestOneHotOfLongs: numbers of 64 bits whose lower 32 bits would be a class are none.
+// TestOneHotOfLongs: 64-bit numbers whose lower 32 bits would be a class are not classes.
 func TestOneHotOfLongs(t *testing.T) {
 	x := opstest.Ints([]int{6}, 2, 1<<32+1, -1<<32, 1<<40, -1, 3).As(ir.Int64)
 	got := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.OneHot(x, 3, ir.Float32) }), x)[0]

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gradientCase is a function whose gradients are compared with central differences, those of its gradients too where
-// second is set.
+// gradientCase is a function whose gradients are compared with central differences, and so are the gradients of its
+// gradients if second is set.
 type gradientCase struct {
 	name   string
 	second bool
@@ -28,7 +28,7 @@ func addCase(name string, second bool, fn opstest.Func, in ...opstest.Array) {
 	gradientCases = append(gradientCases, gradientCase{name, second, fn, in})
 }
 
-// unary, binary and ternary make traced functions of plain ones.
+// unary, binary and ternary turn plain functions into traced ones.
 func unary(f func(x *ops.Tensor) *ops.Tensor) opstest.Func {
 	return func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{f(in[0])} }
 }
@@ -61,7 +61,7 @@ var withoutGradient = []ir.Op{
 	ir.BitXor, ir.ShiftLeft, ir.ShiftRight, ir.Compare, ir.ArgMax, ir.ArgMin, ir.While, ir.ReplicaID,
 }
 
-// recorder is a T that notes that a check failed.
+// recorder is a T that records that a check failed.
 type recorder struct{ failed bool }
 
 func (r *recorder) Helper()               {}
@@ -70,7 +70,7 @@ func (r *recorder) Fatalf(f string, args ...any) {
 	panic(fmt.Sprintf(f, args...))
 }
 
-// check is one way to find out that a gradient is wrong.
+// check is one way to detect a wrong gradient.
 type check func(t opstest.T)
 
 func allChecks() []check {
@@ -87,14 +87,14 @@ func allChecks() []check {
 	return checks
 }
 
-// Every gradient of every operand of every op is made wrong by a hundredth in turn, and some check must notice it. So a
-// new op in package ir, or a new rule, fails here until it is checked.
+// The gradient of each operand of each op in turn is made wrong by one percent, and some check must notice. So a new op
+// in package ir, or a new rule, fails here until it is checked.
 func TestEveryGradientIsChecked(t *testing.T) {
 	type place struct {
 		op      ir.Op
 		operand int
 	}
-	asked := map[place][]check{} // the checks that ask for a gradient
+	asked := map[place][]check{} // the checks that use a gradient
 	for _, c := range allChecks() {
 		here := map[place]bool{}
 		restore := ops.WatchGradients(func(op ir.Op, operand int, grad *ops.Tensor) *ops.Tensor {
@@ -108,7 +108,7 @@ func TestEveryGradientIsChecked(t *testing.T) {
 		}
 	}
 	for _, op := range ir.Ops() {
-		if slices.Contains(withoutGradient, op) || op == ir.Convert { // casts have their own test
+		if slices.Contains(withoutGradient, op) || op == ir.Convert { // casts have a separate test
 			continue
 		}
 		differentiated := false

@@ -76,7 +76,7 @@ func TestGradientEngine(t *testing.T) {
 	}
 }
 
-// A stopped gradient stays stopped when the gradient is differentiated, in loops and branches too.
+// A stopped gradient stays stopped when the gradient is differentiated, also in loops and branches.
 func TestStopGradientInSecondGradients(t *testing.T) {
 	half := func(x *ops.Tensor) *ops.Tensor { return ops.Multiply(ops.Square(x), ops.StopGradient(x)) } // x²·c: 2cx, then 2c
 	tests := map[string]func(x *ops.Tensor) *ops.Tensor{
@@ -125,7 +125,7 @@ func TestCustomGradientOfSeveralResults(t *testing.T) {
 	require.ErrorContains(t, err, "returned 0 gradients for 1 inputs")
 }
 
-// Gradients with respect to a value on the way and to what it depends on are both total.
+// Gradients with respect to an intermediate value and to what it depends on are both total derivatives.
 func TestGradientOfDependentSources(t *testing.T) {
 	out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
 		y := ops.Square(in[0])
@@ -135,7 +135,7 @@ func TestGradientOfDependentSources(t *testing.T) {
 	require.Equal(t, []float64{3}, out[1].F)
 }
 
-// The decomposition of a composite must not push what belongs to one operand on to another: here v depends on q.
+// The decomposition of a composite must not attribute one operand's gradient to another: here v depends on q.
 func TestDecomposedGradientOfDependentOperands(t *testing.T) {
 	opstest.CheckSecondGradients(t, func(_ *ops.Graph, in tensors) tensors {
 		q := in[0]
@@ -168,7 +168,7 @@ func TestTape(t *testing.T) {
 	require.Equal(t, []float64{2, 4}, out[0].F)
 }
 
-// Nodes that no gradient needs are not built.
+// Nodes that no gradient needs are not created.
 func TestGradientIsNotBuiltForNothing(t *testing.T) {
 	g := ops.NewGraph("test")
 	x, w := g.Input("x", ir.Float32, 8, 8), g.Input("w", ir.Float32, 8, 8)

@@ -39,7 +39,7 @@ func TestGraphPaths(t *testing.T) {
 	require.Equal(t, "outer/branch", paths[ir.Log])
 }
 
-// A gradient node carries the path of the node it belongs to, so that errors of the run name the layer.
+// A gradient node has the path of the node it belongs to, so that errors at run time name the layer.
 func TestGradientPaths(t *testing.T) {
 	g := ops.NewGraph("model")
 	x, i := g.Input("x", ir.Float32, 4), g.Input("i", ir.Int32, 2)

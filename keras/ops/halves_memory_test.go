@@ -45,7 +45,7 @@ func residualBlocks(s *mixedStep) *ops.Tensor {
 	return x
 }
 
-// transformerBlocks attend to tokens that masks leave.
+// transformerBlocks attend to tokens that masks do not hide.
 func transformerBlocks(s *mixedStep) *ops.Tensor {
 	const batch, steps, heads, depth = 8, 256, 4, 32
 	const width = heads * depth
@@ -70,8 +70,8 @@ func transformerBlocks(s *mixedStep) *ops.Tensor {
 	return x
 }
 
-// TestHalvesTakeHalfTheMemory: what a training step under mixed precision keeps between operations, those that compute
-// in float32 included, takes not much more than half of what it takes in float32.
+// TestHalvesTakeHalfTheMemory: what a training step under mixed precision keeps between operations, including those
+// that compute in float32, takes not much more than half of the memory that it takes in float32.
 func TestHalvesTakeHalfTheMemory(t *testing.T) {
 	backend, err := kernels.Lookup("cpu")
 	require.NoError(t, err)

@@ -23,8 +23,8 @@ func ofOne() map[string]func(x *ops.Tensor) *ops.Tensor {
 	return all
 }
 
-// TestHalvesOfOneNumber computes every function of one number on every float16 and every bfloat16, and compares with
-// float64: they are rounded as the type rounds exact results, or the number next to that where it lies in the middle.
+// TestHalvesOfOneNumber computes every function of one number for every float16 and every bfloat16, and compares with
+// float64: results are the exact ones rounded to the type, or, near the middle, the adjacent number.
 func TestHalvesOfOneNumber(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float16, ir.BFloat16} {
 		_, widen := d.Half()
@@ -39,7 +39,7 @@ func TestHalvesOfOneNumber(t *testing.T) {
 			worst, at := 0.5+1./16, 0.0
 			for i, x := range xs {
 				if d == ir.BFloat16 && x != 0 && math.Abs(x) < d.LeastNormal() {
-					continue // kernels take denormal numbers for zeros
+					continue // kernels treat subnormal numbers as zeros
 				}
 				lost := lostDigits[name]
 				if lost.beyond > 0 && math.Abs(x) > lost.beyond {
@@ -56,17 +56,17 @@ func TestHalvesOfOneNumber(t *testing.T) {
 	}
 }
 
-// lostDigits are the errors of functions that are differences in float32 too: in proportion to 1 and to x. Beyond a
-// number the square of x is infinite.
+// lostDigits are the errors of functions that are differences in float32 too: proportional to 1 and to x. Above beyond
+// the square of x is infinite.
 var lostDigits = map[string]struct{ of1, ofX, beyond float64 }{
 	"erfc": {of1: 0x1p-24}, "tanh_shrink": {ofX: 0x1p-23},
-	"digamma":    {of1: 0x1p-21}, // of numbers up to 4 at its zeros below 0
+	"digamma":    {of1: 0x1p-21}, // for numbers up to 4, at its zeros below 0
 	"logaddexp2": {ofX: 0x1p-23}, // of the operands
 	"squareplus": {of1: 0x1p-22, ofX: 0x1p-23, beyond: 1e19},
 }
 
-// halfError is how far a number of type d is from the exact one, beyond an error that is allowed, in units of the last
-// place. Denormal bfloat16 numbers, and what kernels compute from denormal numbers, may be zeros.
+// halfError is the error of a number of type d beyond the allowed error, in units of the last place. Subnormal bfloat16
+// numbers, and what kernels compute from subnormal numbers, may be zeros.
 func halfError(d ir.DType, got, want, allowed float64) float64 {
 	switch {
 	case math.IsNaN(want) && math.IsNaN(got) || got == want:
@@ -75,7 +75,7 @@ func halfError(d ir.DType, got, want, allowed float64) float64 {
 		return math.Inf(1)
 	}
 	most := d.Largest()
-	beyond := most + unitOf(d, most) // the number that infinity stands for
+	beyond := most + unitOf(d, most) // the number that infinity represents
 	limit := func(x float64) float64 { return min(max(x, -beyond), beyond) }
 	if d == ir.BFloat16 {
 		allowed += 0x1p9 * d.LeastNormal()

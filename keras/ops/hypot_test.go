@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 )
 
-// The slopes of a hypotenuse are the cosines; they stay finite where it is 0 or infinite.
+// The slopes of a hypotenuse are the cosines; they are finite even where it is 0 or infinite.
 func TestGradientOfHypot(t *testing.T) {
 	for _, c := range [][4]float64{{3, -4, 0.6, -0.8}, {0, 0, 0, 0}, {0, -2, 0, -1}, {math.Inf(-1), 1, -1, 0}, {1e-30, 1e-30, math.Sqrt2 / 2, math.Sqrt2 / 2}} {
 		out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors { return ops.Grad(ops.Hypot(in[0], in[1]), in...) }, opstest.Scalar(c[0]), opstest.Scalar(c[1]))

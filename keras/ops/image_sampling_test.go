@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 )
 
-// TestSampleImagesOutside reads images at places in and around them and compares with a loop: cells outside have the
-// value to fill with, whatever the image holds, NaN included, and get no gradient.
+// TestSampleImagesOutside reads images at positions inside and outside, and compares with a loop: cells outside have
+// the fill value, whatever the image contains, NaN included, and get no gradient.
 func TestSampleImagesOutside(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 13))
 	for _, s := range []ops.ImageSampling{
@@ -25,7 +25,7 @@ func TestSampleImagesOutside(t *testing.T) {
 				x.F[i] = math.NaN()
 			}
 		}
-		place := func(size int) opstest.Array { // whole numbers and halves
+		place := func(size int) opstest.Array { // integers and halves
 			v := opstest.Random(1, 0, 1, n, 5, 3)
 			for i := range v.F {
 				v.F[i] = float64(r.IntN(2*size+6)-4) / 2

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// TestInventory checks that what the inventory names is there.
+// TestInventory checks that everything in the inventory exists.
 func TestInventory(t *testing.T) {
 	there := exported(t)
 	all := ops.Inventory()

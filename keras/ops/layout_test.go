@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A layout changes no number; gradients pass through it and have the same layout, and so have theirs.
+// A layout does not change any number; gradients pass through it and have the same layout, and so do theirs.
 func TestWithLayout(t *testing.T) {
 	f := func(x *ops.Tensor) *ops.Tensor {
 		return ops.Sin(ops.WithLayout(ops.Square(x), []int{2}, []int{0, -1}))

@@ -55,12 +55,13 @@ func init() {
 	addCase("fmod", false, binary(ops.Fmod), opstest.Floats([]int{4}, -7.3, 7.3, -7.3, 7.3), opstest.Floats([]int{4}, 2.1, 2.1, -2.1, -2.1))
 }
 
-// TestFactors checks on matrices of many sizes that factors multiply to the matrix and have their form.
+// TestFactors checks for matrices of many sizes that the product of the factors is the matrix, and that they have the
+// right form.
 func TestFactors(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 16, 33} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := opstest.Normal(n, n, n)
-			for i := range n { // large rows below small ones: pivots are needed
+			for i := range n { // large rows below small ones: this requires pivoting
 				for j := range n {
 					x.F[i*n+j] *= math.Pow(10, float64(i%3)-2)
 				}
@@ -87,8 +88,8 @@ func TestFactors(t *testing.T) {
 	}
 }
 
-// The last pivot of a matrix with a condition of 15,000, a difference of numbers a hundred times as large; the factor
-// is NumPy's in float64.
+// The last pivot of a matrix with condition number 15,000 is a difference of numbers a hundred times as large; the
+// factor is NumPy's in float64.
 func TestCholeskyOfFloat32(t *testing.T) {
 	x := opstest.Floats([]int{3, 3}, 1.2776089906692505, 1.134250521659851, 1.220535159111023, 1.134250521659851, 1.0135778188705444, 1.056012749671936,
 		1.220535159111023, 1.056012749671936, 1.2911300659179688)
@@ -150,7 +151,7 @@ func ExampleSolve() {
 	// Output: [3 2]
 }
 
-// TestSlogdetOfSingularMatrices: sign 0 and logarithm -Inf, as numpy gives them; the determinant is 0.
+// TestSlogdetOfSingularMatrices: the sign is 0 and the logarithm -Inf, as in NumPy; the determinant is 0.
 func TestSlogdetOfSingularMatrices(t *testing.T) {
 	x := opstest.Floats([]int{3, 2, 2}, 1, 2, 2, 4, 0, 0, 0, 0, 3, 1, 1, 2)
 	out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
@@ -164,7 +165,7 @@ func TestSlogdetOfSingularMatrices(t *testing.T) {
 }
 
 // TestSlogdetOfTwoRows compares with the determinants of the same matrices as corners of larger ones, which are
-// eliminated one by one, and with what NumPy has for large, infinite and missing numbers.
+// computed by elimination, and with NumPy's results for large, infinite and NaN numbers.
 func TestSlogdetOfTwoRows(t *testing.T) {
 	x := opstest.Normal(21, 200, 2, 2)
 	out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
@@ -185,8 +186,8 @@ func TestSlogdetOfTwoRows(t *testing.T) {
 	require.True(t, math.IsInf(special[1].F[2], 1) && math.IsNaN(special[0].F[3]) && math.IsNaN(special[1].F[3]))
 }
 
-// TestSmallDeterminants compares determinants of a few rows with those of elimination, and of 16-bit floats with those
-// of the same numbers in float64: products of those are not rounded.
+// TestSmallDeterminants compares determinants of a few rows with those computed by elimination, and those of 16-bit
+// floats with float64, in which the products of such numbers are exact.
 func TestSmallDeterminants(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {

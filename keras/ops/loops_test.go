@@ -38,8 +38,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// Products of matrices, which depend on their order, are those of a loop, for even and odd numbers of slices along any
-// axis.
+// Products of matrices, which depend on their order, equal those of a loop, for even and odd numbers of slices along
+// any axis.
 func TestAssociativeScanOrder(t *testing.T) {
 	for n := 1; n < 24; n++ {
 		for axis := range 2 {

@@ -56,8 +56,8 @@ func init() {
 	}), n(1, 0, 2), n(2, 2), n(3, 2))
 }
 
-// TestGroupNormalization compares examples of many sizes, which go by rows of the groups or by the op for groups, with
-// the formula.
+// TestGroupNormalization compares with the formula, for examples of many sizes, which are computed as rows or by the op
+// for groups.
 func TestGroupNormalization(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 11))
 	for range 40 {

@@ -23,7 +23,7 @@ func init() {
 	addCase("select", false, ternary(func(c, a, b *ops.Tensor) *ops.Tensor { return ops.Select([]*ops.Tensor{c}, []*ops.Tensor{a}, b) }), opstest.Bools([]int{3}, 1, 0, 1), opstest.Normal(5, 3), opstest.Normal(6, 3))
 }
 
-// TestLikeNumPy compares with what NumPy 2 computes.
+// TestLikeNumPy compares with the results of NumPy 2.
 func TestLikeNumPy(t *testing.T) {
 	nan := math.NaN()
 	row := opstest.Floats([]int{1, 4}, 1, nan, 3, -0.5)
@@ -71,7 +71,7 @@ func TestLikeNumPy(t *testing.T) {
 	assert.ErrorContains(t, opstest.EvalError(binary(ops.Gcd), a, a), "needs whole numbers")
 }
 
-// TestLdexpIsExact: also where the power of 2 is beyond the numbers of the type.
+// TestLdexpIsExact: even if the power of 2 exceeds the type's range.
 func TestLdexpIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 3))
 	for d, most := range map[ir.DType]int{ir.Float16: 13, ir.Float32: 125, ir.Float64: 1021} {

@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// composed are functions of several steps, with those of package math, the numbers between which they are looked at,
-// and the largest error in units of the last place, in float32 and float64: two and more where package math has its
-// own.
+// composed are functions that take several steps, with the corresponding ones of package math, the range to check, and
+// the largest error in units of the last place, in float32 and float64: two or more if package math's own error
+// matters.
 var composed = []struct {
 	name          string
 	f             func(x *ops.Tensor) *ops.Tensor
@@ -23,7 +23,7 @@ var composed = []struct {
 	single, wider float64
 }{
 	{"erfc", ops.Erfc, math.Erfc, -6, 9, 2, 4},
-	{"erfc far", ops.Erfc, math.Erfc, 9, 26, math.Inf(1), 4}, // below what float32 holds
+	{"erfc far", ops.Erfc, math.Erfc, 9, 26, math.Inf(1), 4}, // below the range of float32
 	{"exp2", ops.Exp2, math.Exp2, -126, 127, 1.5, 2},
 	{"exp2 far", ops.Exp2, math.Exp2, -1000, 1000, math.Inf(1), 2},
 	{"cbrt", ops.Cbrt, math.Cbrt, -1e30, 1e30, 2, 2},
@@ -32,7 +32,7 @@ var composed = []struct {
 	{"tanh", ops.Tanh, math.Tanh, -20, 20, 2, 3},
 }
 
-// TestFunctionsKeepTheirPlaces compares functions with those of package math, at numbers of all sizes.
+// TestFunctionsKeepTheirPlaces compares functions with those of package math, at numbers of all magnitudes.
 func TestFunctionsKeepTheirPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 60))
 	for _, c := range composed {
@@ -68,7 +68,7 @@ func TestFunctionsKeepTheirPlaces(t *testing.T) {
 	}
 }
 
-// TestEndsOfFunctions: what has no digits.
+// TestEndsOfFunctions: results that have no digits.
 func TestEndsOfFunctions(t *testing.T) {
 	inf, zero := math.Inf(1), math.Copysign(0, -1)
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
@@ -91,7 +91,7 @@ func TestEndsOfFunctions(t *testing.T) {
 	}
 }
 
-// TestSlopeOfSinc: near 0 the two terms of the slope are the same, beyond what float32 holds.
+// TestSlopeOfSinc: near 0 the two terms of the slope are equal to float32 precision.
 func TestSlopeOfSinc(t *testing.T) {
 	var xs []float64
 	for e := -60.0; e < 5; e += 0.17 {
@@ -111,7 +111,7 @@ func TestSlopeOfSinc(t *testing.T) {
 	}
 }
 
-// TestIntegersAreFinite: no number of an integer type is NaN or infinite, and reductions take none for one.
+// TestIntegersAreFinite: no number of an integer type is NaN or infinite, and reductions know that.
 func TestIntegersAreFinite(t *testing.T) {
 	for _, d := range []ir.DType{ir.Bool, ir.Uint8, ir.Int8, ir.Int32, ir.Int64} {
 		for _, list := range [][]float64{{1, 0, 1}, {0, 0, 0}, {1, 1, 1}} {

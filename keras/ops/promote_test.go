@@ -11,7 +11,7 @@ import (
 )
 
 // promotions is keras.backend.result_type of Keras 3.15.1 (TensorFlow backend) for each pair, in the order of
-// ir.DTypes. If Keras cuts uint64 to uint32, uint64 stays.
+// ir.DTypes. Where Keras truncates uint64 to uint32, uint64 stays.
 const promotions = `
 bool     int8     int16    int32    int64    uint8    uint16   uint32   uint64   float16  bfloat16 float32  float64
 int8     int8     int16    int32    int64    int16    int32    int64    float32  float16  bfloat16 float32  float64
@@ -30,7 +30,7 @@ float64  float64  float64  float64  float64  float64  float64  float64  float64 
 func TestPromote(t *testing.T) {
 	types := ir.DTypes()
 	rows := strings.Split(strings.TrimSpace(promotions), "\n")
-	require.GreaterOrEqual(t, len(types), len(rows)) // the types that all of Keras's functions take come first
+	require.GreaterOrEqual(t, len(types), len(rows)) // the types that all of Keras's functions accept come first
 	for i, row := range rows {
 		for j, want := range strings.Fields(row) {
 			require.Equal(t, want, ops.Promote(types[i], types[j]).String(), "%v with %v", types[i], types[j])

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// BenchmarkRandom draws 2^20 numbers of each distribution, and 2^18 of those that need loops.
+// BenchmarkRandom draws 2^20 numbers of each distribution, and 2^18 of those that require loops.
 func BenchmarkRandom(b *testing.B) {
 	const n = 1 << 20
 	full := func(g *ops.Graph, v float64) *ops.Tensor { return ops.Full(g, ir.Float32, v, n/4) }

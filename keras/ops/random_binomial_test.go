@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestRandomBinomial: numbers are distributed as the incomplete beta function says, within what one of a thousand sets
-// of that many numbers exceeds, and have the mean and the deviation of the distribution.
+// TestRandomBinomial: numbers have the distribution given by the incomplete beta function, within the deviation that
+// one in a thousand samples of that size exceeds, and its mean and standard deviation.
 func TestRandomBinomial(t *testing.T) {
 	const n = 4000
 	for _, c := range [][2]float64{{1, 0.3}, {7, 0.5}, {20, 0.05}, {15, 0.9}, {18, 0.5}, {40, 0.25}, {41, 0.75}, {100, 0.3}, {1000, 0.005}, {1000, 0.02}, {3e5, 1e-5}, {1e6, 0.4}} {
@@ -45,8 +45,8 @@ func TestRandomBinomial(t *testing.T) {
 	}
 }
 
-// TestRandomBinomialOfEdges: certain outcomes are certain, parameters differ along an axis, and parameters that are
-// none give NaN.
+// TestRandomBinomialOfEdges: certain outcomes are certain, parameters vary along an axis, and invalid parameters give
+// NaN.
 func TestRandomBinomialOfEdges(t *testing.T) {
 	out := opstest.Eval(t, func(g *ops.Graph, in tensors) tensors {
 		return tensors{ops.RandomBinomial(in[0], in[1], 3, 2, 8), ops.RandomBinomial(in[0], in[1], 4, 2, 8)}

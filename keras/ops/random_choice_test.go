@@ -43,7 +43,7 @@ func TestShuffle(t *testing.T) {
 }
 
 func TestCategorical(t *testing.T) {
-	logits := opstest.Floats([]int{2, 3}, 0, 0.6931471805599453, 1.0986122886681098, 100, 0, 0) // chances 1/6, 2/6, 3/6
+	logits := opstest.Floats([]int{2, 3}, 0, 0.6931471805599453, 1.0986122886681098, 100, 0, 0) // probabilities 1/6, 2/6, 3/6
 	out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors { return tensors{ops.Categorical(in[0], 6000, 3)} }, logits)
 	var counts [3]int
 	for _, v := range out[0].F[:6000] {

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// distance is the largest difference between the share of numbers up to x and what a distribution says of it
-// (Kolmogorov and Smirnov).
+// distance is the largest difference between the fraction of numbers up to x and the distribution's (Kolmogorov and
+// Smirnov).
 func distance(xs []float64, below func(x float64) float64) float64 {
 	largest := 0.0
 	for i, x := range slices.Sorted(slices.Values(xs)) {
@@ -26,8 +26,8 @@ func distance(xs []float64, below func(x float64) float64) float64 {
 	return largest
 }
 
-// TestRandomGamma: numbers are distributed as the incomplete gamma and beta functions say, within what one of a
-// thousand sets of that many numbers exceeds.
+// TestRandomGamma: numbers have the distributions given by the incomplete gamma and beta functions, within the
+// deviation that one in a thousand samples of that size exceeds.
 func TestRandomGamma(t *testing.T) {
 	const n = 3000
 	bound := 1.95 / math.Sqrt(n)
@@ -47,8 +47,8 @@ func TestRandomGamma(t *testing.T) {
 	}
 }
 
-// TestRandomBetaOfSmallParameters: where both gamma numbers are too small for the type, the beta numbers are 0 or 1 in
-// equal parts.
+// TestRandomBetaOfSmallParameters: if both gamma numbers are too small for the type, the beta numbers are 0 or 1 with
+// equal probability.
 func TestRandomBetaOfSmallParameters(t *testing.T) {
 	const n = 4000
 	out := opstest.Eval(t, func(g *ops.Graph, _ tensors) tensors {
@@ -63,8 +63,8 @@ func TestRandomBetaOfSmallParameters(t *testing.T) {
 	assert.InDelta(t, n/2, ones, 5*math.Sqrt(n)/2)
 }
 
-// TestRandomDirichlet: vectors sum to 1, and each element is distributed as a beta number of alpha and the other alphas
-// together. The parameter may differ along an axis.
+// TestRandomDirichlet: vectors sum to 1, and each element has the beta distribution of its alpha and the sum of the
+// other alphas. The parameter may vary along an axis.
 func TestRandomDirichlet(t *testing.T) {
 	const n = 3000
 	out := opstest.Eval(t, func(g *ops.Graph, in tensors) tensors {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// builder makes up a function of vectors of length 2 with loops, branches, custom gradients, gradients and what they
-// compute again inside each other.
+// builder makes random functions of vectors of length 2, with nested loops, branches, custom gradients, gradients and
+// rematerialization.
 type builder struct {
 	*rand.Rand
 	g *ops.Graph
@@ -19,7 +19,7 @@ type builder struct {
 
 func (b builder) pick(pool tensors) *ops.Tensor { return pool[b.IntN(len(pool))] }
 
-// grow adds n tensors made of those of the pool.
+// grow adds n tensors computed from those of the pool.
 func (b builder) grow(pool tensors, n, depth int) tensors {
 	pool = append(tensors{}, pool...)
 	for range n {
@@ -69,7 +69,7 @@ func (b builder) step(pool tensors, depth int) *ops.Tensor {
 	return b.scan(pool, x, y, depth)
 }
 
-// custom is x·sin(y), with its right gradient by hand.
+// custom is x·sin(y), with a hand-written gradient.
 func (b builder) custom(x, y *ops.Tensor) *ops.Tensor {
 	return ops.CustomGradient(func(xs ...*ops.Tensor) (tensors, func(tensors) tensors) {
 		return tensors{ops.Multiply(xs[0], ops.Sin(xs[1]))}, func(dys tensors) tensors {
@@ -94,7 +94,7 @@ func (b builder) scan(pool tensors, x, y *ops.Tensor, depth int) *ops.Tensor {
 	return ops.Add(ops.Multiply(final[0], final[1]), ops.Sum(ys[0], 0))
 }
 
-// randomProgram is the made-up function of the given number.
+// randomProgram is the random function with the given seed.
 func randomProgram(seed uint64) opstest.Func {
 	return func(g *ops.Graph, in tensors) tensors {
 		b := builder{rand.New(rand.NewPCG(seed, 1)), g}
@@ -104,7 +104,7 @@ func randomProgram(seed uint64) opstest.Func {
 
 var randomInputs = []opstest.Array{opstest.Normal(1, 2), opstest.Normal(2, 2), opstest.Normal(3, 2)}
 
-// Gradients of made-up programs agree with central differences, and so do the gradients of their gradients.
+// Gradients of random programs agree with central differences, and so do the gradients of their gradients.
 func TestGradientsOfRandomPrograms(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

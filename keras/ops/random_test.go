@@ -63,7 +63,7 @@ func TestRandomDistributions(t *testing.T) {
 	}
 }
 
-// The numbers depend on seed and place, and on nothing else.
+// The numbers depend only on the seed and the position.
 func TestRandomStreams(t *testing.T) {
 	fn := func(g *ops.Graph, _ tensors) (out tensors) {
 		g.InScope("a", func() {
@@ -117,7 +117,7 @@ func TestRandomErrors(t *testing.T) {
 	}
 }
 
-// A branch may be the first to ask for the random state; it is the trace's all the same.
+// A branch may be the first to use the random state; it still belongs to the trace.
 func TestRandomStateFromABranch(t *testing.T) {
 	out := opstest.Eval(t, func(g *ops.Graph, in tensors) tensors {
 		y := ops.Cond(ops.CompareScalar(ir.Gt, in[0], 0), func() tensors { return tensors{ops.RandomUniform(g, ir.Float64, 0, 1, 1)} }, func() tensors { return in })

@@ -51,7 +51,7 @@ func init() {
 		}
 		addCase(caseName(c.name, empty), true, unary(func(x *ops.Tensor) *ops.Tensor { return c.f(x, 0) }), empty)
 	}
-	for _, n := range []int{1, 2, 16, 17, 40} { // written out, and in a loop
+	for _, n := range []int{1, 2, 16, 17, 40} { // unrolled, and in a loop
 		for axis := range 2 {
 			addCase(caseName("cumprod")+caseName(n)+caseName(axis), true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cumprod(x, axis) }), opstest.Random(n, 0.5, 1.5, n, n))
 			addCase(caseName("prod")+caseName(n)+caseName(axis), true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Prod(x, axis) }), opstest.Random(n, 0.5, 1.5, n, n))
@@ -87,7 +87,7 @@ func TestLogsumexpLimits(t *testing.T) {
 	require.Equal(t, math.Inf(-1), y[0])
 }
 
-// Equal extremes share the gradient.
+// Equal maxima or minima share the gradient.
 func TestMaxTies(t *testing.T) {
 	_, dx := gradientAt(t, func(x *ops.Tensor) *ops.Tensor { return ops.Max(x) }, 1, 3, 3, 2)
 	require.Equal(t, []float64{0, 0.5, 0.5, 0}, dx)

@@ -12,9 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What cannot be computed is an error, before any memory is taken for it: missing functions, types that are none, axes
-// named twice, counts without end. The words are those of the error that is meant, since another check may refuse the
-// same call.
+// What cannot be computed is an error, before any memory is allocated for it: missing functions, invalid types, axes
+// named twice, unlimited counts. The test compares the text, since another check might reject the same call.
 func TestRefused(t *testing.T) {
 	x := opstest.Normal(1, 4, 6)
 	yes := opstest.Bools(nil, 1)
@@ -63,7 +62,7 @@ func TestNanvarOfInfinity(t *testing.T) {
 	require.Equal(t, 4.0, y.F[1])
 }
 
-// Keras's saturate_cast brings what is too large, infinities too, to the largest number of the type.
+// Keras's saturate_cast replaces what is too large, including infinities, by the largest number of the type.
 func TestSaturateCastToSmallerFloats(t *testing.T) {
 	x := opstest.Floats([]int{5}, 1e6, -1e300, math.Inf(1), 1.5, math.NaN())
 	of := func(x opstest.Array, d ir.DType) []float64 {

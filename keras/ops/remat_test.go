@@ -17,7 +17,7 @@ func init() {
 	}, opstest.Normal(1, 3), opstest.Normal(2, 3))
 }
 
-// narrowed is a product of x and wide matrices with large values between them, which remat computes again.
+// narrowed is a product of x and wide matrices with large intermediate values, which remat recomputes.
 func narrowed(x *ops.Tensor, matrices []*ops.Tensor, remat bool) *ops.Tensor {
 	for i := 0; i < len(matrices); i += 2 {
 		f := func(xs ...*ops.Tensor) []*ops.Tensor {
@@ -33,7 +33,7 @@ func narrowed(x *ops.Tensor, matrices []*ops.Tensor, remat bool) *ops.Tensor {
 	return x
 }
 
-// TestRematNeedsLessMemory: what is computed again has the same bits, dropout included, and is not kept meanwhile.
+// TestRematNeedsLessMemory: what is recomputed has the same bits, dropout included, and is not kept in between.
 func TestRematNeedsLessMemory(t *testing.T) {
 	backend, err := kernels.Lookup("cpu")
 	require.NoError(t, err)
@@ -65,8 +65,8 @@ func TestRematNeedsLessMemory(t *testing.T) {
 	require.Less(t, 3*arena(true), arena(false))
 }
 
-// TestRematComputesOnce: each segment has barriers and copies of its own, also of what is not computed from tensors
-// that have gradients, and one within another, loops and what no gradient needs are not computed again.
+// TestRematComputesOnce: each segment has its own barriers and copies, also of what is not computed from tensors that
+// have gradients. Nested segments, loops and what no gradient needs are not recomputed more than once.
 func TestRematComputesOnce(t *testing.T) {
 	remat := func(f func(x *ops.Tensor) *ops.Tensor, x *ops.Tensor) *ops.Tensor {
 		return ops.Remat(func(xs ...*ops.Tensor) []*ops.Tensor { return tensors{f(xs[0])} }, x)[0]
@@ -101,8 +101,8 @@ func TestRematComputesOnce(t *testing.T) {
 	}
 }
 
-// TestRematKeepsCustomGradients: also derivatives of gradients take the rule of a result in a segment, which says 3x
-// here for x².
+// TestRematKeepsCustomGradients: derivatives of gradients also use the custom rule of a result in a segment, which here
+// gives 3x for x².
 func TestRematKeepsCustomGradients(t *testing.T) {
 	f := func(xs ...*ops.Tensor) []*ops.Tensor {
 		y := ops.CustomGradient(func(xs ...*ops.Tensor) (tensors, func(tensors) tensors) {

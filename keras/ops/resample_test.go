@@ -25,7 +25,7 @@ func init() {
 	addCase("resample", true, square, opstest.Distinct(3, 0.1, 2, 5, 2))
 }
 
-// A gradient that is not finite reaches the cells that its cell was made of, and no others.
+// A gradient that is not finite reaches only the cells that its cell was computed from.
 func TestResampleGradientKeepsNaNInPlace(t *testing.T) {
 	got := opstest.Eval(t, func(g *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
 		y := ops.Resample(in[0], 0, 2, []int{0, 1, 1, 2, 2, 3}, []float64{0.5, 0.5, 0.5, 0.5, 0.5, 0.5})

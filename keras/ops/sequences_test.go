@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 )
 
-// TestExtractSequences compares windows of random lengths and strides, one and many of them, and their gradients with
-// the elements that they are made of.
+// TestExtractSequences compares one or many windows of random lengths and strides, and their gradients, with the
+// elements that they contain.
 func TestExtractSequences(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 26))
 	for range 60 {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// starts makes int32 scalars of the elements of a vector.
+// starts converts the elements of a vector to int32 scalars.
 func starts(v *ops.Tensor) []*ops.Tensor { return ops.Unstack(v, 0) }
 
 func init() {
@@ -173,7 +173,7 @@ func TestShapeErrors(t *testing.T) {
 	}
 }
 
-// TestDiagonals takes diagonals of any two axes, beside each other or not.
+// TestDiagonals takes diagonals of any two axes, adjacent or not.
 func TestDiagonals(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 6))
 	for try := range 60 {

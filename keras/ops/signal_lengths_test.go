@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// lengthsOf returns the shapes of the results of f on inputs of the given shapes, or the mistake.
+// lengthsOf returns the shapes of the results of f for inputs of the given shapes, or the error.
 func lengthsOf(f func(xs []*ops.Tensor) []*ops.Tensor, dtypes []ir.DType, shapes []ir.Shape) (out []ir.Shape, err error) {
 	defer ops.Catch(&err)
 	g := ops.NewGraph("lengths")
@@ -24,7 +24,7 @@ func lengthsOf(f func(xs []*ops.Tensor) []*ops.Tensor, dtypes []ir.DType, shapes
 	return out, nil
 }
 
-// Shapes that follow from open axes come to those of the same program on fixed ones; where a length must be fixed, an
+// Shapes inferred with unknown axes agree with those of the same program for fixed ones; if a length must be fixed, an
 // error says so.
 func TestSignalsOnOpenAxes(t *testing.T) {
 	b, n := dim.Symbol("batch"), dim.Symbol("time")

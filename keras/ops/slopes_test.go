@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// slopes are functions of one number with formulas of their slopes, in float64, that subtract nothing. Those of tanh,
-// sigmoid, silu, mish and gelu are not here: they are differences of what the forward pass has kept. Nor is that of
-// squareplus, whose terms cancel below 0 as in Keras.
+// slopes are functions of one number with float64 formulas for their slopes that subtract nothing. Those of tanh,
+// sigmoid, silu, mish and gelu are missing, as they are differences of values that the forward pass has kept. So is
+// that of squareplus, whose terms cancel below 0 as in Keras.
 var slopes = []struct {
 	name string
 	f    func(x *ops.Tensor) *ops.Tensor
@@ -53,7 +53,8 @@ var slopes = []struct {
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// TestSlopesOfAllSizes compares gradients in float32, at numbers of all sizes and near 0 and ±1, with those formulas.
+// TestSlopesOfAllSizes compares gradients in float32, at numbers of all magnitudes and near 0 and ±1, with those
+// formulas.
 func TestSlopesOfAllSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 2))
 	var xs []float64
@@ -73,7 +74,7 @@ func TestSlopesOfAllSizes(t *testing.T) {
 		worst, at := 0.0, 0
 		for i, x := range xs {
 			want := c.want(x)
-			if !(math.Abs(want) > 0x1p-125 && math.Abs(want) < 0.999*math.MaxFloat32) { // also where there is no slope
+			if !(math.Abs(want) > 0x1p-125 && math.Abs(want) < 0.999*math.MaxFloat32) { // including where there is no slope
 				continue
 			}
 			off := math.Abs(got[i]-want) / place(want)

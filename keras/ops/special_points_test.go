@@ -57,9 +57,9 @@ var specialBinary = map[string]func(a, b *ops.Tensor) *ops.Tensor{
 	"power": ops.Power, "subtract": ops.Subtract,
 }
 
-// differs says where a gradient is not JAX's on purpose: the slope of |x| at 0 is 0, as in TensorFlow and PyTorch;
-// outside its domain the sign of arccosh's means nothing; and next to an infinite operand the other one of logaddexp
-// has no influence.
+// differs reports whether a gradient differs from JAX's on purpose: the slope of |x| at 0 is 0, as in TensorFlow and
+// PyTorch; outside arccosh's domain its sign is meaningless; and if one operand of logaddexp is infinite the other has
+// no influence.
 func differs(what string, at []float64) bool {
 	switch what {
 	case "abs: gradient":
@@ -141,7 +141,7 @@ func near(t *testing.T, what string, in []opstest.Array, got []float64, want num
 	}
 }
 
-// TestDigammaAtPoles: the numbers are PyTorch's; between poles the reflection alone decides.
+// TestDigammaAtPoles: the numbers are PyTorch's; between poles only the reflection matters.
 func TestDigammaAtPoles(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float64, ir.Float32, ir.Float16} {
 		x := opstest.Floats([]int{6}, 0, -1, -2, -7, -0.5, -2.5).As(d)

@@ -13,12 +13,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSearchsortedCounts compares with counting, for lengths around those at which the search takes one step more.
+// TestSearchsortedCounts compares with counting, for lengths around those at which the search takes an additional step.
 func TestSearchsortedCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, 3, 15, 16, 17, 18, 31, 32, 33, 63, 64, 100, 1000} {
 		sorted := make([]float64, n)
-		for i := range sorted { // with equal ones
+		for i := range sorted { // with duplicates
 			sorted[i] = float64(i / 3)
 		}
 		values := []float64{math.Inf(-1), -1, 0, float64(n), math.Inf(1), math.NaN()}
@@ -43,8 +43,8 @@ func TestSearchsortedCounts(t *testing.T) {
 	}
 }
 
-// TestIsin compares with a loop over the values, for as many as are compared one by one, and for more, with NaN, zeros
-// of both signs, infinities and the least integers among them.
+// TestIsin compares with a loop over the values, for so few that they are compared one by one, and for more, including
+// NaN, zeros of both signs, infinities and the smallest integers.
 func TestIsin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	f := func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{ops.Isin(x[0], x[1])} }
@@ -69,7 +69,7 @@ func TestIsin(t *testing.T) {
 			x, values := draw(300), draw(n)
 			want := make([]float64, len(x.F))
 			for i, v := range x.F {
-				if slices.Contains(values.F, v) { // NaN is none of them
+				if slices.Contains(values.F, v) { // NaN equals none of them
 					want[i] = 1
 				}
 			}
@@ -78,12 +78,12 @@ func TestIsin(t *testing.T) {
 	}
 }
 
-// TestSelections compares what is selected of a line with the sorted line, at places counted from both ends.
+// TestSelections compares what is selected from a line with the sorted line, at positions counted from both ends.
 func TestSelections(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for _, n := range []int{1, 2, 7, 30, 101} {
 		x := make([]float64, n)
-		for i := range x { // with equal ones
+		for i := range x { // with duplicates
 			x[i] = float64(r.IntN(n))
 		}
 		sorted := slices.Sorted(slices.Values(x))
@@ -105,7 +105,7 @@ func TestSelections(t *testing.T) {
 	}
 }
 
-// TestBincountOfRows leaves out what no bin is for, in its own row as in others.
+// TestBincountOfRows ignores what has no bin, in each row.
 func TestBincountOfRows(t *testing.T) {
 	x := opstest.Ints([]int{2, 5}, 0, 2, 3, -1, 2, 7, 1, 1, 0, -5)
 	weights := opstest.Floats([]int{2, 5}, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -116,8 +116,8 @@ func TestBincountOfRows(t *testing.T) {
 	assert.Equal(t, []float64{1, 0, 18, 256, 192, 0}, got[1].F)
 }
 
-// TestLongProductsGradient compares the gradient of long running products, with zeros among the factors, with sums of
-// products.
+// TestLongProductsGradient compares the gradient of long cumulative products, some factors of which are zero, with sums
+// of products.
 func TestLongProductsGradient(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1023, 1024, 1025, 1100} {

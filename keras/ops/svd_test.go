@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	// What does not depend on the signs of the vectors.
+	// Results that do not depend on the signs of the vectors.
 	factors := func(full bool) func(_ *ops.Graph, in tensors) tensors {
 		return func(_ *ops.Graph, in tensors) tensors {
 			u, s, vh := ops.Svd(in[0], full)
@@ -53,11 +53,11 @@ func init() {
 	}
 }
 
-// transposed is the matrix product of a transposed, and b.
+// gram is the product of a's transpose and a.
 func gram(a *ops.Tensor) *ops.Tensor { return ops.Matmul(ops.SwapAxes(a, -1, -2), a) }
 
-// TestSvdFactors checks on matrices of many shapes, of full rank and not, that factors are orthonormal, in order, and
-// multiply to the matrix.
+// TestSvdFactors checks for matrices of many shapes and ranks that factors are orthonormal and ordered, and that their
+// product is the matrix.
 func TestSvdFactors(t *testing.T) {
 	for _, shape := range [][2]int{{1, 1}, {2, 2}, {3, 3}, {7, 7}, {16, 16}, {33, 20}, {5, 31}, {1, 4}, {6, 1}} {
 		for _, kind := range []string{"normal", "graded", "rank 2", "zero", "equal"} {
@@ -141,7 +141,7 @@ func TestEighFactors(t *testing.T) {
 	}
 }
 
-// TestLuFactor: the rows in the order of the pivots are the product of the triangles.
+// TestLuFactor: the rows in pivot order are the product of the triangles.
 func TestLuFactor(t *testing.T) {
 	for _, shape := range [][2]int{{1, 1}, {4, 4}, {6, 3}, {3, 5}, {9, 9}} {
 		m, n := shape[0], shape[1]
@@ -164,7 +164,7 @@ func TestLuFactor(t *testing.T) {
 	require.Equal(t, []float64{0, 1, 0, 2}, singular[0].F)
 }
 
-// TestSvdOnNumbersThatAreNone ends, and says so in its results.
+// TestSvdOnNumbersThatAreNone: with NaN or infinities it terminates, and its results show them.
 func TestSvdOnNumbersThatAreNone(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		got := opstest.Eval(t, unary(ops.SingularValues), opstest.Floats([]int{2, 2}, 1, bad, 0, 1))

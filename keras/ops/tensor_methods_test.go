@@ -61,7 +61,7 @@ func TestTensorMethods(t *testing.T) {
 	}
 }
 
-// TestTensorMethodsOfIntegers: numbers take part as those of Python do.
+// TestTensorMethodsOfIntegers: numbers are converted as Python's are.
 func TestTensorMethodsOfIntegers(t *testing.T) {
 	out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
 		x, small, truth := in[0], ops.Cast(in[0], ir.Uint8), in[1]

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// A long row has the integral of a short one: the mean of both sums of rectangles, infinite where an end is, with
-// halves of the gradient at the ends.
+// A long row has the integral of a short one: the mean of both Riemann sums, infinite if an end is, with half of the
+// gradient at the ends.
 func TestTrapezoidOfLongRows(t *testing.T) {
 	for _, n := range []int{4096, 4097, 9000} {
 		x := make([]float64, 2*n)

@@ -137,7 +137,7 @@ func TestVectorizedMapOfRandomFunctions(t *testing.T) {
 	}
 }
 
-// TestVectorizedMapOfMaps widens a map in a map, of several results, and of none and of an unknown number of slices.
+// TestVectorizedMapOfMaps widens nested maps, with several results, and with zero or an unknown number of slices.
 func TestVectorizedMapOfMaps(t *testing.T) {
 	both := func(g *ops.Graph, x tensors) tensors {
 		return ops.VectorizedMap(func(s []*ops.Tensor) []*ops.Tensor {
@@ -156,7 +156,7 @@ func TestVectorizedMapOfMaps(t *testing.T) {
 	require.Equal(t, ir.Shape{open, 2}, p.Type(p.Outputs[0].Value).Shape)
 }
 
-// TestVectorizedMapKeepsGradients runs functions with a gradient of their own slice by slice, where it holds.
+// TestVectorizedMapKeepsGradients runs functions with a custom gradient slice by slice, which preserves it.
 func TestVectorizedMapKeepsGradients(t *testing.T) {
 	stopped := func(g *ops.Graph, x tensors) tensors {
 		y := ops.VectorizedMap(func(s []*ops.Tensor) []*ops.Tensor { return list(ops.Multiply(s[0], ops.StopGradient(s[0]))) }, x[0])[0]
