@@ -49,7 +49,7 @@ func (r replica) AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return ops.AllReduce(kind, r.n, 1, xs...)
 }
 
-// TestJoin: every replica gets all parts in order, of floats and of bools, and the gradient of its own part back from
+// TestJoin: every replica gets all parts in order, floats and bools, and gets the gradient of its own part back from
 // all.
 func TestJoin(t *testing.T) {
 	const n = 3
@@ -85,7 +85,7 @@ func TestJoinNeedsTheBatchInFront(t *testing.T) {
 	require.ErrorContains(t, err, "cannot join a tensor of shape [3] over the replicas; expected (batch, ...) with the 2 examples of this replica")
 }
 
-// TestHingeLabelsOfTheWholeBatch: labels 0 and 1 here are not turned into -1 and 1 where another replica has other
+// TestHingeLabelsOfTheWholeBatch: labels 0 and 1 here are not converted to -1 and 1 if another replica has other
 // labels.
 func TestHingeLabelsOfTheWholeBatch(t *testing.T) {
 	labels := func(v ...float64) opstest.Array { return opstest.Floats([]int{2, 1}, v...) }
@@ -99,7 +99,7 @@ func TestHingeLabelsOfTheWholeBatch(t *testing.T) {
 	require.Equal(t, []float64{1, 0.5}, out[0][0].F, "1 - 0·p and 1 - p")
 }
 
-// TestClassNumberOutOfRange: below zero does not count from the end.
+// TestClassNumberOutOfRange: negative numbers do not count from the end.
 func TestClassNumberOutOfRange(t *testing.T) {
 	p := opstest.Floats([]int{2, 3}, .2, .3, .5, .2, .3, .5)
 	for _, label := range []float64{-1, -3, 3} {
@@ -112,7 +112,7 @@ func TestClassNumberOutOfRange(t *testing.T) {
 	}
 }
 
-// TestIgnoredRowsDoNotSpoilGradients: what is predicted at an ignored place, even NaN, does not reach the gradient.
+// TestIgnoredRowsDoNotSpoilGradients: the prediction for an ignored label, even NaN, does not affect the gradient.
 func TestIgnoredRowsDoNotSpoilGradients(t *testing.T) {
 	nan := opstest.Floats([]int{2, 3}, .2, .3, .5, 0, 0, 0) // the sum of the second row is 0
 	for _, logits := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestCTCWithoutLabels(t *testing.T) {
 	require.InDeltaSlice(t, out[0].F, out[2].F, 1e-12)
 }
 
-// TestCTCLongSequence: probabilities far below the smallest number are no trouble in logarithms.
+// TestCTCLongSequence: probabilities far below the smallest number are representable as logarithms.
 func TestCTCLongSequence(t *testing.T) {
 	const steps, classes = 400, 5
 	labels := make([]float64, 100)
