@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// recorder is a T that notes failures.
+// recorder is a T that records failures.
 type recorder struct{ messages []string }
 
 func (r *recorder) Helper() {}
@@ -28,7 +28,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	panic(stop{})
 }
 
-// withGradient is x·x with a gradient of our choice.
+// withGradient is x·x with a given gradient.
 func withGradient(slope func(x *ops.Tensor) *ops.Tensor) opstest.Func {
 	return func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
 		return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
@@ -61,7 +61,7 @@ func TestCheckGradients(t *testing.T) {
 	}
 }
 
-// A function whose difference is NaN must fail, whatever the gradient says.
+// A function whose difference is NaN must fail, whatever its gradient is.
 func TestCheckGradientsOfNaN(t *testing.T) {
 	r := &recorder{}
 	opstest.CheckGradients(r, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
@@ -78,7 +78,7 @@ func TestCheckSecondGradients(t *testing.T) {
 	}, x)
 	r := &recorder{}
 	opstest.CheckSecondGradients(r, withGradient(func(x *ops.Tensor) *ops.Tensor {
-		return ops.StopGradient(ops.MultiplyScalar(x, 2)) // right, but constant to its own gradient
+		return ops.StopGradient(ops.MultiplyScalar(x, 2)) // correct, but constant to its own gradient
 	}), x)
 	require.NotEmpty(t, r.messages)
 }
