@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestAdaptiveAverageInFront: averages and gradients of random images with the channels in front, some axes of which
-// get a single bin, are those of the definition, and axes with one are not brought into another order.
+// TestAdaptiveAverageInFront: averages and gradients of random channels-first images are those of the definition. Axes
+// that get a single bin are not transposed.
 func TestAdaptiveAverageInFront(t *testing.T) {
 	for seed := range 60 {
 		r := rand.New(rand.NewPCG(uint64(seed), 2911))

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// temporalSoftmax is the layer of Keras's guide to masking: it cannot do without the mask of its input.
+// temporalSoftmax is the layer of Keras's guide to masking: it requires the mask of its input.
 type temporalSoftmax struct{ layers.Base }
 
 func (l *temporalSoftmax) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
@@ -24,8 +24,8 @@ func (l *temporalSoftmax) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Te
 	return []*ops.Tensor{ops.Divide(e, ops.KeepDims(ops.Sum(e, 1), e, 1))}
 }
 
-// TestMasksWhileDescribed: a layer reads the mask of its input while a Functional model is described, as in Keras,
-// after layers that make it, pass it on, join two or are models themselves, with open lengths and given ones.
+// TestMasksWhileDescribed: a layer can read the mask of its input while a Functional model is being defined, as in
+// Keras, after layers that create, pass on or join masks or that are models, with unknown and fixed lengths.
 func TestMasksWhileDescribed(t *testing.T) {
 	ids := [][]int32{{3, 4, 5, 0, 0}, {7, 0, 0, 0, 0}}
 	want := []float32{1. / 3, 1. / 3, 1. / 3, 0, 0, 1, 0, 0, 0, 0}

@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestApplyToOpenAxes: shapes of open axes are computed with example lengths, which must not be too short for a layer.
+// TestApplyToOpenAxes: shapes with unknown axes are inferred with example lengths, which must not be too short for a
+// layer.
 func TestApplyToOpenAxes(t *testing.T) {
 	none := layers.Unknown
 	for _, window := range []int{3, 70, 300} {

@@ -13,8 +13,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestAttentionTakesMasksOff: what MultiHeadAttention is given has no mask afterwards, in Keras 3.15 with each of its
-// backends: the result has the query's, and the sum of a residual connection none. GroupQueryAttention leaves masks.
+// TestAttentionTakesMasksOff: after a call of MultiHeadAttention its inputs have no mask, as in Keras 3.15 with each of
+// its backends: the result has the query's mask, and the sum of a residual connection none. GroupQueryAttention keeps
+// masks.
 func TestAttentionTakesMasksOff(t *testing.T) {
 	masked := func(_ *layers.Context, in []*ops.Tensor) *ops.Tensor {
 		n := 0.0
@@ -50,7 +51,7 @@ func TestAttentionTakesMasksOff(t *testing.T) {
 	}
 }
 
-// residual is a custom layer that adds to its input what attention makes of it.
+// residual is a custom layer that adds attention's result to its input.
 type residual struct {
 	layers.Base
 	Attention *layers.MultiHeadAttention
@@ -62,10 +63,10 @@ func (l *residual) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Add(layers.Invoke(l.Attention, c, in[0], in[0]), in[0])}
 }
 
-// TestAttentionTakesMasksOffWhatItIsGiven: of an input that is cast for the layer, the copy alone loses its mask; an
-// input that came unchanged through other layers or models loses it there, too; and a custom layer's result has the
-// mask that its input had before. The rows are what Keras 3.15 has: of x, of what attention is given, of its result,
-// and of their sum.
+// TestAttentionTakesMasksOffWhatItIsGiven: if an input is cast for the layer, only the copy loses its mask; an input
+// that passed unchanged through other layers or models loses it everywhere; and a custom layer's result has the mask
+// that its input had before. The rows are Keras 3.15's masks of x, of attention's input, of its result, and of their
+// sum.
 func TestAttentionTakesMasksOffWhatItIsGiven(t *testing.T) {
 	masked := func(_ *layers.Context, in []*ops.Tensor) *ops.Tensor {
 		n := 0.0

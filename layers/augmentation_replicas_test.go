@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestAugmentationOnReplicas: each replica mixes the images of its own part of a batch, others of the layers run there
-// as well, and two runs give the same bits.
+// TestAugmentationOnReplicas: each replica mixes the images of its own part of a batch, the other layers run there too,
+// and two runs give the same bits.
 func TestAugmentationOnReplicas(t *testing.T) {
 	const n = 16
 	images, labels := waves(n, 6, 5, 3), waves(n, n)

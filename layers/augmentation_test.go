@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// mixed calls a layer on n images of 8 × 8 cells, image i all i, with one-hot labels, and masks like the images.
+// mixed calls a layer on n images of 8 × 8 cells (all cells of image i are i), with one-hot labels, and masks like the
+// images.
 func mixed(t *testing.T, l layers.Layer, n, step int) (images, labels, masks []float64) {
 	t.Helper()
 	x, y := constant(0, n, 8, 8, 1), constant(0, n, n)
@@ -31,8 +32,8 @@ func mixed(t *testing.T, l layers.Layer, n, step int) (images, labels, masks []f
 	return a.outputs[0].F, a.outputs[1].F, a.outputs[2].F
 }
 
-// partners returns the number j that the label of each example i is mixed with (i itself where there is none) and the
-// weight of i. It fails where labels are no mean of two, or the js are no order of the batch.
+// partners returns, for each example i, the number j of the example that its label is mixed with (i itself if none) and
+// the weight of i. It fails unless each label is a mean of two, and the js are a permutation of the batch.
 func partners(t *testing.T, labels []float64, n int) (order []int, weights []float64) {
 	t.Helper()
 	taken := make([]bool, n)
@@ -57,7 +58,7 @@ func partners(t *testing.T, labels []float64, n int) (order []int, weights []flo
 	return order, weights
 }
 
-// TestMixUpMixesImagesLabelsAndMasksAlike: what the label says of an example holds for its image and its mask.
+// TestMixUpMixesImagesLabelsAndMasksAlike: an example's image and mask are mixed like its label.
 func TestMixUpMixesImagesLabelsAndMasksAlike(t *testing.T) {
 	const n = 12
 	moved := 0
@@ -78,8 +79,8 @@ func TestMixUpMixesImagesLabelsAndMasksAlike(t *testing.T) {
 	assert.Greater(t, moved, 4*n)
 }
 
-// TestCutMixCutsImagesAndLabelsAlike: each image has cells of its own and of the one that its label names, in a
-// rectangle whose area is the share of the label, but for the cells that it cuts.
+// TestCutMixCutsImagesAndLabelsAlike: each image has its own cells and, in a rectangle, those of the image that its
+// label names. The rectangle's area is the label's share, up to partial cells.
 func TestCutMixCutsImagesAndLabelsAlike(t *testing.T) {
 	const n = 12
 	both := 0
@@ -111,8 +112,8 @@ func TestCutMixCutsImagesAndLabelsAlike(t *testing.T) {
 	assert.Greater(t, both, 4*n)
 }
 
-// TestMixingWeights: weights are distributed as declared: mean and deviation of the beta distribution, within five
-// standard errors; orders are orders.
+// TestMixingWeights: weights have the declared distribution: mean and deviation of the beta distribution, within five
+// standard errors; orders are permutations.
 func TestMixingWeights(t *testing.T) {
 	const n = 4000
 	for _, c := range []struct {
@@ -134,7 +135,7 @@ func TestMixingWeights(t *testing.T) {
 	}
 }
 
-// TestChoicesOfPolicies: steps are drawn with equal chances, and weights are as declared.
+// TestChoicesOfPolicies: steps are drawn with equal probability, and weights are as declared.
 func TestChoicesOfPolicies(t *testing.T) {
 	count := func(l layers.Layer, key string, most int) {
 		counts, total := make([]float64, most+1), 0.0
@@ -166,8 +167,8 @@ func TestChoicesOfPolicies(t *testing.T) {
 	assert.True(t, share[0] > 0 && share[0] < 1)
 }
 
-// TestCornersOfPerspectives: the share of changed images is the probability, and corners move by at most half of the
-// scale of their distance from the first one, which stays.
+// TestCornersOfPerspectives: the fraction of changed images is the probability, and corners move by at most half of the
+// scale times their distance from the first corner, which stays.
 func TestCornersOfPerspectives(t *testing.T) {
 	const n = 3000
 	l := &layers.RandomPerspective{Factor: []float64{0.3, 0.5}, Scale: new(0.8)}
@@ -191,7 +192,7 @@ func TestCornersOfPerspectives(t *testing.T) {
 	assert.True(t, slices.Max(moves) <= 0.4+1e-5 && slices.Min(moves) >= -0.4-1e-5)
 }
 
-// TestElasticDraws: probability, strength and noise are as declared, and the two directions have noise of their own.
+// TestElasticDraws: probability, strength and noise are as declared, and the two directions have independent noise.
 func TestElasticDraws(t *testing.T) {
 	const n = 3000
 	l := &layers.RandomElasticTransform{Factor: []float64{0.2, 0.2}, Scale: []float64{0.5, 0.7}}
@@ -214,8 +215,8 @@ func TestElasticDraws(t *testing.T) {
 	assert.InDelta(t, 0, product, 5/math.Sqrt(float64(len(dx))))
 }
 
-// TestAugmentationThatChangesNothing: without strength, outside of training, and for one image that has none to be
-// mixed with, images stay as they are, bit for bit.
+// TestAugmentationThatChangesNothing: with strength 0, outside training, and for a single image, which has no other to
+// be mixed with, images stay unchanged, bit for bit.
 func TestAugmentationThatChangesNothing(t *testing.T) {
 	batch, single := opstest.Random(3, 0, 255, 4, 5, 6, 3).As(ir.Float32), opstest.Random(3, 0, 255, 5, 6, 3).As(ir.Float32)
 	for _, l := range []layers.Layer{
@@ -227,7 +228,7 @@ func TestAugmentationThatChangesNothing(t *testing.T) {
 		assert.Equal(t, single.F, invoke(t, l, true, single).outputs[0].F, "%T", l)
 	}
 	still := invoke(t, &layers.RandomPerspective{Factor: []float64{1, 1}, Scale: new(0.0)}, true, batch).outputs[0].F
-	for i, v := range still { // the map is computed, and is the identity but for rounding
+	for i, v := range still { // the map is computed, and is the identity up to rounding
 		require.InDelta(t, batch.F[i], v, 1e-2)
 	}
 	for _, l := range augmentations() {
@@ -264,7 +265,7 @@ func TestAugmentationRepeats(t *testing.T) {
 	}
 }
 
-// TestAugmentationErrors: mistakes in fields and inputs are named, with what was received.
+// TestAugmentationErrors: errors about fields and inputs name them and what was received.
 func TestAugmentationErrors(t *testing.T) {
 	images := normal(2, 4, 4, 3)
 	for _, c := range []struct {
@@ -306,8 +307,8 @@ func TestAugmentationErrors(t *testing.T) {
 	}
 }
 
-// TestPerspectivesStayFinite: corners that are moved so far that the map has no value in places leave numbers of the
-// image, or the fill value, and nothing else.
+// TestPerspectivesStayFinite: if corners move so far that the map is undefined at some points, the results are still
+// numbers of the image, or the fill value.
 func TestPerspectivesStayFinite(t *testing.T) {
 	x := opstest.Random(3, 10, 20, 200, 6, 5, 1).As(ir.Float32)
 	for _, interpolation := range []layers.Interpolation{layers.Bilinear, layers.Nearest} {
@@ -315,7 +316,7 @@ func TestPerspectivesStayFinite(t *testing.T) {
 		for _, v := range invoke(t, l, true, x).outputs[0].F {
 			require.True(t, v >= 10-1e-3 && v <= 20+1e-3, fmt.Sprint(interpolation, v))
 		}
-		// Four corners in one place, to which no map leads.
+		// Four corners at one point, for which no map exists.
 		c := layerCall{layer: &layers.Identity{}, inputs: []opstest.Array{x}}
 		c.more = func(_ *distribute.Replica, in, _ []*ops.Tensor) []*ops.Tensor {
 			y, _ := layers.TransformImages(l, in[0], map[string]*ops.Tensor{

@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestKerasAugmentation compares what layers do to images, labels and masks with real Keras, for given numbers in place
-// of random ones, and their configurations.
+// TestKerasAugmentation compares configurations, and the effects of layers on images, labels and masks, with real
+// Keras, with given numbers instead of random ones.
 func TestKerasAugmentation(t *testing.T) {
 	classes := map[string]int{}
 	for _, c := range vectors.Load(t, "augmentation").Cases {

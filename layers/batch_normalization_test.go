@@ -66,7 +66,7 @@ func TestBatchNormalizationReplicas(t *testing.T) {
 	}
 }
 
-// sameOnAllReplicas: the copies of a mirrored variable are equal, bit by bit.
+// sameOnAllReplicas: the copies of a mirrored variable are equal, bit for bit.
 func sameOnAllReplicas(t *testing.T, v *distribute.Variable, replicas int) {
 	t.Helper()
 	var first []byte
@@ -128,7 +128,7 @@ func trainReplicas(t *testing.T, l layers.Layer, parts [][][]float64, steps int)
 	return y, dx, dGamma
 }
 
-// TestBatchNormalizationJoinedBatch: synchronized replicas compute what one replica computes on the joined batch, also
+// TestBatchNormalizationJoinedBatch: synchronized replicas compute the same as one replica on the joined batch, even
 // far from zero, where the difference of E[x²] and mean² would lose most digits.
 func TestBatchNormalizationJoinedBatch(t *testing.T) {
 	parts := [][][]float64{{{100.1, 1}, {100.3, -2}, {100.2, 5}}, {}, {{100.5, 3}}}
@@ -142,7 +142,7 @@ func TestBatchNormalizationJoinedBatch(t *testing.T) {
 	near("gradient of gamma", dMany, dOne)
 }
 
-// TestBatchNormalizationMasked: masked steps change neither statistics nor, by them, other steps.
+// TestBatchNormalizationMasked: masked steps affect neither the statistics nor, through them, other steps.
 func TestBatchNormalizationMasked(t *testing.T) {
 	x := float32s([]int{2, 3, 1}, 1, 50, 3, 5, 7, -90)
 	masks := []opstest.Array{opstest.Bools([]int{2, 3}, 1, 0, 1, 1, 1, 0)}
@@ -154,7 +154,7 @@ func TestBatchNormalizationMasked(t *testing.T) {
 	assert.Equal(t, masks[0].F, a.mask.F)
 }
 
-// TestBatchNormalizationFrozen: a frozen layer uses and keeps the moving statistics in training, too.
+// TestBatchNormalizationFrozen: a frozen layer uses and keeps the moving statistics in training too.
 func TestBatchNormalizationFrozen(t *testing.T) {
 	l := &layers.BatchNormalization{Frozen: true}
 	a := invoke(t, l, true, float32s([]int{2, 1}, 3, 5))

@@ -16,8 +16,7 @@ func arrayOf(d ir.DType, shape ...int) kernels.Array {
 	return kernels.NewArray(ir.Type{DType: d, Shape: shape})
 }
 
-// TestArgumentsOfCalls checks what a call does with arguments that have no place in it: nothing is lost without an
-// error.
+// TestArgumentsOfCalls checks calls with arguments that they do not accept: none is dropped without an error.
 func TestArgumentsOfCalls(t *testing.T) {
 	x := symbol(ir.Float32, layers.Unknown, 5, 6)
 	attend := func() layers.Layer { return &layers.MultiHeadAttention{NumHeads: 2, KeyDim: 3} }
@@ -45,7 +44,7 @@ func TestArgumentsOfCalls(t *testing.T) {
 	}
 }
 
-// TestConstantsOfABatch checks that a constant may have a row for each example: the batch can then have no other
+// TestConstantsOfABatch checks that a constant may have a row for each example: then the batch cannot have another
 // length.
 func TestConstantsOfABatch(t *testing.T) {
 	x := symbol(ir.Float32, layers.Unknown, 5, 6)

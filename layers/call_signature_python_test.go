@@ -41,7 +41,7 @@ func TestCallParametersOfKeras(t *testing.T) {
 			continue
 		}
 		want, isKeras := known[layers.ClassName(l)]
-		if !isKeras || class == "Lambda" { // whose function here takes tensors alone
+		if !isKeras || class == "Lambda" { // whose function here accepts only tensors
 			continue
 		}
 		compared++

@@ -23,7 +23,7 @@ type inFront struct {
 	padded                             bool
 }
 
-// each calls f with the places in the input, kernel and result of all products.
+// each calls f for every product, with its positions in the input, the kernel and the result.
 func (c *inFront) each(f func(x, k, y int)) {
 	channels, filters := c.in[1]/c.groups, c.out[1]/c.groups
 	for y := range c.out[0] * c.out[1] * c.out[2] * c.out[3] {
@@ -38,13 +38,13 @@ func (c *inFront) each(f func(x, k, y int)) {
 	}
 }
 
-// drawInFront draws one of a few pixels, half of them with a window of one along an axis.
+// drawInFront draws a convolution of a few pixels; half of them have a window of length one along an axis.
 func drawInFront(r *rand.Rand) *inFront {
 	c := &inFront{groups: 1 + r.IntN(3), window: []int{1, 1}, strides: []int{1, 1}, dilation: []int{1, 1}, padding: []int{0, 0}}
 	c.in = []int{1 + r.IntN(3), c.groups * (1 + r.IntN(3)), 1 + r.IntN(11), 1 + r.IntN(11)}
 	c.out = []int{c.in[0], c.groups * (1 + r.IntN(4)), 0, 0}
 	strided, dilated := r.IntN(2) == 0, false
-	if dilated = !strided; c.groups == c.in[1] { // depthwise layers take both
+	if dilated = !strided; c.groups == c.in[1] { // depthwise layers accept both
 		dilated = dilated || r.IntN(2) == 0
 	}
 	c.padded = r.IntN(2) == 0
@@ -116,11 +116,11 @@ func TestChannelsInFront(t *testing.T) {
 	}
 }
 
-// TestChannelsInFrontStay: what no window meets is not brought into another order, and nothing is for windows of one.
+// TestChannelsInFrontStay: elements outside all windows are not transposed, and with windows of one element nothing is.
 func TestChannelsInFrontStay(t *testing.T) {
 	for _, row := range []struct {
 		layer layers.Layer
-		moved int // numbers of inputs of transposes
+		moved int // number of elements that are transposed
 	}{
 		{&layers.Conv2D{Filters: 4, KernelSize: []int{1}, Strides: []int{4}, DataFormat: layers.ChannelsFirst}, 0},
 		{&layers.Conv2D{Filters: 4, KernelSize: []int{1}, Strides: []int{16}, DataFormat: layers.ChannelsFirst}, 2 * 6}, // a copy of the kernel for each pixel

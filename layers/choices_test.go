@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A field with a closed set of words takes a constant or the word itself.
+// A field with a fixed set of words takes a constant or the word itself.
 func ExamplePadding() {
 	typed := &layers.Conv1D{Filters: 2, KernelSize: []int{3}, Padding: layers.Same}
 	word := &layers.Conv1D{Filters: 2, KernelSize: []int{3}, Padding: "same"}
@@ -18,8 +18,8 @@ func ExamplePadding() {
 	// Output: true causal
 }
 
-// TestChoicesFromVariables: words that are known only when the program runs are converted, and those that Keras does
-// not have are errors at the first use.
+// TestChoicesFromVariables: words that are only known at run time are converted, and unknown ones are errors at the
+// first use.
 func TestChoicesFromVariables(t *testing.T) {
 	for word, wrong := range map[string]bool{"same": false, "valid": false, "Same": true, "reflect": true} {
 		l := &layers.MaxPooling1D{PoolSize: []int{2}, Padding: layers.Padding(word)}

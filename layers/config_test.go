@@ -12,13 +12,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// withoutNulls drops keys without a value, which Keras writes for some features and we for others; either reads both.
+// withoutNulls drops keys with null, which Keras writes for some features and we for others; both read either.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for key, value := range v {
-			if value != nil && key != "build_config" { // shapes of built members are not configuration
+			if value != nil && key != "build_config" { // shapes of built members are not part of the configuration
 				out[key] = withoutNulls(value)
 			}
 		}
@@ -33,7 +33,7 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// TestKerasConfigs: what Keras writes is read, and written again as Keras wrote it.
+// TestKerasConfigs: Keras's configurations are read, and written as Keras wrote them.
 func TestKerasConfigs(t *testing.T) {
 	for _, set := range kerasSets {
 		for _, c := range vectors.Load(t, set).Cases {
@@ -62,8 +62,8 @@ func TestKerasConfigs(t *testing.T) {
 // writtenDifferently lists keys that are written in another form, which Keras reads as well.
 var writtenDifferently = map[string][]string{"LayerNormalization": {"rms_scaling"}}
 
-// What joins the features of a FeatureSpace in a file of Keras, and results that TensorFlow would hold as sparse
-// tensors, which have the same numbers.
+// Members of a FeatureSpace in a file of Keras, and results that TensorFlow would store as sparse tensors, with the
+// same numbers.
 func TestFeatureLayersOfKeras(t *testing.T) {
 	a, b := float32s([]int{1, 2}, 1, 2), float32s([]int{1, 1}, 3)
 	joined, err := layers.FromObject(json.RawMessage(`{"class_name":"TFDConcat","config":{"name":"tfd_concat","axis":-1,"trainable":true}}`))
@@ -84,8 +84,7 @@ func TestFeatureLayersOfKeras(t *testing.T) {
 	assert.Equal(t, []int64{2, 3, 3, 0}, padded.Ints)
 }
 
-// TestNamesInConfigs: an automatic name and a later freeze are written, and no name where the layer has none of its own
-// yet.
+// TestNamesInConfigs: an automatic name and a later freeze are written, but no name if the layer has none yet.
 func TestNamesInConfigs(t *testing.T) {
 	l := &layers.Dense{Units: 2}
 	layers.SetTrainable(l, false)
@@ -95,7 +94,7 @@ func TestNamesInConfigs(t *testing.T) {
 	assert.Equal(t, false, c["trainable"])
 }
 
-// TestLayerAsActivation: an activation may be a layer, also one with weights.
+// TestLayerAsActivation: an activation may be a layer, even one with weights.
 func TestLayerAsActivation(t *testing.T) {
 	l := &layers.Dense{Units: 2, KernelInitializer: "ones", Activation: &layers.PReLU{AlphaInitializer: "ones"}}
 	y := invoke(t, l, false, float32s([]int{1, 2}, -3, 1)).outputs[0].F
@@ -114,7 +113,7 @@ func TestLayerAsActivation(t *testing.T) {
 }
 
 // TestSharedWeight: the kernel that SpectralNormalization shares with its layer counts once, in Keras's order, and is
-// trained as the layer is.
+// trained if the layer is.
 func TestSharedWeight(t *testing.T) {
 	l := &layers.SpectralNormalization{Name: "s", Layer: &layers.Dense{Name: "d", Units: 2}}
 	invoke(t, l, true, constant(1, 2, 3))

@@ -9,8 +9,8 @@ import (
 // smallInts are integers from 0 to 3.
 var smallInts = []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 3, 2, 2, 0)}
 
-// repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have
-// no slope.
+// repeats are layers that do the same in each training step, with these settings or always; stepped are piecewise
+// constant, with no slope.
 var (
 	repeats = map[string]bool{"ContrastLimitedAdaptiveHistogramEqualization": true, "RandomCrop": true, "Equalization": true, "AutoContrast": true}
 	stepped = map[string]bool{"ContrastLimitedAdaptiveHistogramEqualization": true, "Equalization": true, "RandomPosterization": true, "RandAugment": true, "AugMix": true}
@@ -58,7 +58,7 @@ func init() {
 			{New: func() layers.Layer {
 				return &layers.MelSpectrogram{FFTLength: 9, SequenceStride: 4, SequenceLength: 6, Window: "hamming", NumMelBins: 3, SamplingRate: 100, NoPowerToDB: true}
 			}, Inputs: normal(2, 20), Output: []int{2, 3, 5}},
-			{New: func() layers.Layer { // by transforms, which shorter pieces are not
+			{New: func() layers.Layer { // computed by transforms, which shorter pieces are not
 				return &layers.MelSpectrogram{FFTLength: 32, SequenceStride: 16, NumMelBins: 2, SamplingRate: 100, NoPowerToDB: true}
 			}, Inputs: normal(1, 40), Output: []int{1, 2, 3}},
 		},

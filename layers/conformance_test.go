@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/layers/layertest"
 )
 
-// normal and distinct are inputs away from kinks: of a rectifier, and of a maximum.
+// normal and distinct are inputs away from kinks: those of a rectifier, and those of a maximum.
 func normal(shape ...int) []opstest.Array { return []opstest.Array{opstest.Normal(5, shape...)} }
 func distinct(shape ...int) []opstest.Array {
 	return []opstest.Array{opstest.Distinct(5, 0.03, shape...)}
@@ -253,12 +253,12 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestEveryLayerIsCovered: no registered layer goes without a case, no case without a registered layer.
+// TestEveryLayerIsCovered: every registered layer has a case, and every case has a registered layer.
 func TestEveryLayerIsCovered(t *testing.T) {
 	for _, name := range layers.ClassNames() {
 		if l, err := layers.New(name); err == nil {
 			if _, host := layers.AsHostLayer(l); host {
-				continue // these are no part of a program; TestKerasLookups is there for them
+				continue // these are not part of a program; TestKerasLookups covers them
 			}
 		}
 		assert.NotEmpty(t, conformance[name], "layer %s has no case in the conformance table", name)

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestDiscretizationCounts compares bins with counts of the boundaries, few of them and many, equal ones too, at
-// boundaries, infinities and NaN, which lies above all.
+// TestDiscretizationCounts compares bins with the number of boundaries below, for few and many boundaries, also equal
+// ones, at boundaries, infinities and NaN, which is above all.
 func TestDiscretizationCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 12))
 	for _, n := range []int{1, 2, 7, 31, 32, 33, 64, 65, 70} {

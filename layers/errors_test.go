@@ -127,7 +127,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestBuiltForOtherInputs: a layer that has weights refuses inputs that do not fit them.
+// TestBuiltForOtherInputs: a layer that has weights rejects inputs that do not fit them.
 func TestBuiltForOtherInputs(t *testing.T) {
 	for _, row := range []struct {
 		layer         layers.Layer
@@ -144,7 +144,7 @@ func TestBuiltForOtherInputs(t *testing.T) {
 	}
 }
 
-// TestEmbeddingRange: numbers outside the table are an error of the run, not other rows.
+// TestEmbeddingRange: numbers outside the table are an error at run time, and do not select other rows.
 func TestEmbeddingRange(t *testing.T) {
 	for _, number := range []float64{3, -1, 1000} {
 		l := &layers.Embedding{InputDim: 3, OutputDim: 2}
@@ -176,7 +176,7 @@ func TestUnreadableConfigs(t *testing.T) {
 	}
 }
 
-// TestOlderConfigs: names of older versions are read.
+// TestOlderConfigs: names from older versions are read.
 func TestOlderConfigs(t *testing.T) {
 	l, err := layers.FromObject(json.RawMessage(`{"class_name":"LeakyReLU","config":{"alpha":0.25}}`))
 	require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestOlderConfigs(t *testing.T) {
 	}
 }
 
-// A transposed convolution may make a single cell.
+// A transposed convolution may produce a single cell.
 func TestTransposedConvolutionOfOneCell(t *testing.T) {
 	for _, l := range []layers.Layer{&layers.Conv1DTranspose{Filters: 1, KernelSize: []int{1}, KernelInitializer: "ones"},
 		&layers.Conv1DTranspose{Filters: 1, KernelSize: []int{1}, Padding: layers.Same, KernelInitializer: "ones"}} {

@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleMixUp() {
-	// Two images of one cell, of which each becomes half the other one.
+	// Two images of one cell; each becomes the mean of both.
 	train(&layers.MixUp{Alpha: new(1e6), Seed: new(3)}, in(ir.Shape{2, 1, 1, 1}))
 	// Output: (2, 1, 1, 1) [1.5 1.5]
 }

@@ -21,7 +21,7 @@ func ExampleRandomSaturation() {
 }
 
 func ExampleRandomHue() {
-	train(&layers.RandomHue{Factor: []float64{1, 1}}, in(ir.Shape{1, 1, 1, 3}, 255, 0, 0)) // half a turn
+	train(&layers.RandomHue{Factor: []float64{1, 1}}, in(ir.Shape{1, 1, 1, 3}, 255, 0, 0)) // half a turn of the hue circle
 	// Output: (1, 1, 1, 3) [0 255 255]
 }
 

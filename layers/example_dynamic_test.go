@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// trainedCities is a model that has learnt about three cities.
+// trainedCities is a model that has learned about three cities.
 func trainedCities() (*keras.Model, *layers.Embedding) {
 	cities := &layers.Embedding{Name: "cities", OutputDim: 1, Dynamic: true, EmbeddingsInitializer: initializers.Constant{Value: 1}}
 	model, err := keras.NewSequential([]layers.Layer{cities, &layers.Flatten{}}, keras.InputShape(1), keras.InputDType("string"))
@@ -26,7 +26,7 @@ func trainedCities() (*keras.Model, *layers.Embedding) {
 	return model, cities
 }
 
-// Rows are made for the keys that are trained.
+// Rows are created for the keys that are trained.
 func ExampleEmbedding_dynamic() {
 	model, cities := trainedCities()
 	y, err := model.PredictRows(context.Background(), data.Arrays([][]string{{"berlin"}, {"quito"}}, nil))
@@ -53,7 +53,7 @@ func ExampleBatchKeys() {
 	// [3 4 1 2 3 4]
 }
 
-// What a weights file holds of a dynamic embedding.
+// What a weights file contains for a dynamic embedding.
 func ExampleTableKeeper() {
 	_, cities := trainedCities()
 	arrays, err := cities.TableArrays()

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Fine-tuning trains A and B of rank 4 and the bias; the kernel stays as it is.
+// Fine-tuning trains A and B of rank 4 and the bias; the kernel stays unchanged.
 func ExampleLoraOptions() {
 	dense := &layers.Dense{Units: 64}
 	m, err := keras.NewSequential([]layers.Layer{dense}, keras.InputShape(100))
@@ -26,7 +26,7 @@ func ExampleLoraOptions() {
 	// dense/lora_kernel_b float32[4 64]
 }
 
-// All layers of a model that have LoRA get it.
+// All layers of a model that support LoRA get it.
 func ExampleLoraEnabler() {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: 1000, OutputDim: 32}, &layers.Flatten{}, &layers.Dense{Units: 10}},
 		keras.InputShape(20), keras.InputDType("int32"))

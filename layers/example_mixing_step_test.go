@@ -11,7 +11,7 @@ import (
 )
 
 // In Fit, a custom step mixes the images and labels of each batch, and is otherwise the usual one. Evaluate and Predict
-// see them as they are.
+// receive them unmixed.
 func ExampleMixUp_fit() {
 	mixUp := &layers.MixUp{}
 	step := func(s *keras.Step) keras.StepLogs {

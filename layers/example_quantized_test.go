@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// One layer alone is quantized, in blocks of 32 inputs.
+// A single layer is quantized, in blocks of 32 inputs.
 func ExampleQuantizable() {
 	dense := &layers.Dense{Units: 64}
 	m, err := keras.NewSequential([]layers.Layer{dense, &layers.Dense{Units: 10}}, keras.InputShape(100))

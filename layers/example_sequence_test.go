@@ -16,7 +16,7 @@ func ExampleSimpleRNNCell() {
 	// (1, 1) [13]
 }
 
-// So a layer of it sums up its inputs.
+// So a layer with this cell adds up its inputs.
 func ExampleSimpleRNN() {
 	sum := layers.SimpleRNN{Units: 1, Activation: "linear", KernelInitializer: "ones", RecurrentInitializer: "ones"}
 	last, all, backwards := sum, sum, sum
@@ -31,7 +31,7 @@ func ExampleSimpleRNN() {
 	// (1, 3, 1) [11 18 21]
 }
 
-// With gates that are half open the cell state is half the old one and half the input.
+// With half-open gates the cell state is half the old one plus half the input.
 func ExampleLSTMCell() {
 	cell := &layers.LSTMCell{Units: 1, Activation: "linear", KernelInitializer: "zeros", RecurrentInitializer: "zeros", BiasInitializer: "zeros", NoUnitForgetBias: true}
 	show(cell, in(ir.Shape{1, 2}), in(ir.Shape{1, 1}, 7), in(ir.Shape{1, 1}, 4)) // h' = σ(0)·(σ(0)·4 + σ(0)·0)
@@ -73,7 +73,7 @@ func ExampleStackedRNNCells() {
 	cell := func() *layers.SimpleRNNCell {
 		return &layers.SimpleRNNCell{Units: 1, Activation: "linear", KernelInitializer: "ones", RecurrentInitializer: "ones"}
 	}
-	// The second cell sums up the sums of the first.
+	// The second cell adds up the sums of the first.
 	stack := &layers.StackedRNNCells{Cells: []layers.RNNCell{cell(), cell()}}
 	show(&layers.RNN{Cell: stack, ReturnSequences: true}, in(ir.Shape{1, 3, 1}))
 	// Output:
@@ -105,8 +105,8 @@ func ExampleRNNCell() {
 	// (1, 5, 1) [2 2 5 5 5]
 }
 
-// With kernels of zeros only the forget gate's bias counts: of a cell state of 1 the part σ(1) stays, and h = σ(0)·tanh
-// of it.
+// With kernels of zeros only the forget gate's bias matters: of a cell state of 1 the fraction σ(1) remains, and h =
+// σ(0)·tanh of it.
 func ExampleConvLSTM1D() {
 	l := &layers.ConvLSTM1D{Filters: 1, KernelSize: []int{2}, KernelInitializer: "zeros", RecurrentInitializer: "zeros"}
 	show(l, in(ir.Shape{1, 1, 3, 1}), in(ir.Shape{1, 2, 1}, 0, 0), in(ir.Shape{1, 2, 1}, 1, 0))
@@ -147,11 +147,11 @@ func ExampleWrapper() {
 	// (1, 1) [3]
 }
 
-// A query of zeros looks at all keys alike: the result is the mean of the values.
+// A zero query attends to all keys equally: the result is the mean of the values.
 func ExampleAttention() {
 	query, value := in(ir.Shape{1, 1, 2}, 0, 0), in(ir.Shape{1, 2, 2}, 1, 2, 3, 6)
 	show(&layers.Attention{}, query, value)
-	show(&layers.Attention{}, in(ir.Shape{1, 1, 2}, 9, 9), value) // looks at the larger key
+	show(&layers.Attention{}, in(ir.Shape{1, 1, 2}, 9, 9), value) // attends to the larger key
 	// Output:
 	// (1, 1, 2) [2 4]
 	// (1, 1, 2) [3 6]
@@ -164,7 +164,7 @@ func ExampleAdditiveAttention() {
 	// (1, 1, 2) [8.68 8.68]
 }
 
-// With weights of zero a query looks at all positions alike, or with UseCausalMask at those up to its own.
+// With zero weights a query attends to all positions equally, or with UseCausalMask to those up to its own.
 func ExampleMultiHeadAttention() {
 	x := in(ir.Shape{1, 3, 2}, 0, 1, 3, 0, 6, 5)
 	show(&layers.MultiHeadAttention{NumHeads: 2, KeyDim: 2, BiasInitializer: "ones", KernelInitializer: "zeros"}, x, x)
@@ -204,7 +204,7 @@ func ExampleCallArguments() {
 	// map[use_causal_mask:true] <nil>
 }
 
-// Members go by the names of their attributes in Keras files.
+// In Keras files members have the names of their attributes.
 func ExampleAttributeNamer() {
 	l := &layers.Bidirectional{Layer: &layers.GRU{Units: 2}}
 	if _, err := layers.InferTypes(l, []ir.Type{{DType: ir.Float32, Shape: ir.Shape{1, 3, 4}}}); err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// tensor is an input of an example: its shape and its elements.
+// tensor is an example's input: its shape and its elements.
 type tensor struct {
 	shape  ir.Shape
 	values []float64
 }
 
-// in makes an input; counting from 1 where no values are given.
+// in makes an input; without values, its elements count up from 1.
 func in(shape ir.Shape, values ...float64) tensor {
 	for i := len(values); i < shape.Size(); i++ {
 		values = append(values, float64(i+1))

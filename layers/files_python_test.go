@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// languageModel looks numbers up, changes the vectors, and turns them back into scores with the same layer.
+// languageModel looks numbers up, transforms the vectors, and converts them to scores with the same layer.
 func languageModel(t *testing.T, table *layers.ReversibleEmbedding) *keras.Model {
 	t.Helper()
 	ids := keras.Input(keras.Shape(5), keras.InputName("ids"), keras.DType("int32"))
@@ -48,7 +48,7 @@ func mixingModel(t *testing.T) *keras.Model {
 	return m
 }
 
-// quantizedModel is a perceptron of integers.
+// quantizedModel is a quantized perceptron.
 func quantizedModel(t *testing.T, mode string) *keras.Model {
 	t.Helper()
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 6, Activation: "tanh"}, &layers.EinsumDense{Equation: "abc,cd->abd", OutputShape: []int{5, 7}, BiasAxes: "d"}},
@@ -59,7 +59,7 @@ func quantizedModel(t *testing.T, mode string) *keras.Model {
 	return m
 }
 
-// boxesModel mixes images with everything that belongs to them.
+// boxesModel mixes images together with their boxes, labels and masks.
 func boxesModel(t *testing.T) *keras.Model {
 	t.Helper()
 	images, boxes, classes := keras.Input(keras.Shape(6, 5, 3), keras.InputName("images")), keras.Input(keras.Shape(2, 4), keras.InputName("boxes")), keras.Input(keras.Shape(2), keras.InputName("classes"))
@@ -79,8 +79,8 @@ func waves(shape ...int) data.Array {
 	return data.Must(data.ArrayOf(values, shape...))
 }
 
-// TestKerasOpensNewLayers writes models, and has real Keras open them, compare their documents, predict, and train on
-// beside Go. GOKERAS_PYTHON names the Python.
+// TestKerasOpensNewLayers writes models, and lets real Keras open them, compare their documents, predict, and continue
+// training alongside Go. GOKERAS_PYTHON names the Python.
 func TestKerasOpensNewLayers(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -118,7 +118,7 @@ func TestKerasOpensNewLayers(t *testing.T) {
 	t.Log(string(out))
 }
 
-// handOver trains a compiled model a little, writes it, and computes what Keras must find.
+// handOver trains a compiled model a little, writes it, and computes what Keras must reproduce.
 func handOver(t *testing.T, dir, name string, m *keras.Model, x []data.Array) map[string]any {
 	t.Helper()
 	inputs, saved := make([]any, len(x)), data.Tensors{}

@@ -53,8 +53,8 @@ func (a fileArray) dense() data.Array {
 	return data.Must(data.ArrayOf(values, a.Shape...))
 }
 
-// TestFilesOfKeras: models that Keras wrote predict here what they predict there, also after they were written and read
-// again; what describes the layers and their calls is written as Keras wrote it.
+// TestFilesOfKeras: models that Keras wrote give the same predictions here, also after writing and reading them again;
+// layers and their calls are written as Keras wrote them.
 func TestFilesOfKeras(t *testing.T) {
 	for name, c := range fileCases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func layersOf(t *testing.T, document []byte) map[string]map[string]any {
 	return out
 }
 
-// withoutIDs leaves out the numbers by which Keras tells objects of one file apart, whether a call is one of training,
-// which whoever calls the model decides, and types of tensors, which Keras writes without regard to reverse_dtype.
+// withoutIDs drops the numbers by which Keras identifies objects of a file, whether a call is a training call, which
+// the model's caller decides, and types of tensors, for which Keras ignores reverse_dtype.
 func withoutIDs(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestHashingMistakes: types and salts that there are not.
+// TestHashingMistakes: types and salts that do not exist.
 func TestHashingMistakes(t *testing.T) {
 	x := ir.Type{DType: ir.Int32, Shape: ir.Shape{3, 1}}
 	_, err := (&layers.Hashing{NumBins: 3, DType: "int65"}).HostType(x)
@@ -21,7 +21,7 @@ func TestHashingMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "Salt must have one or two numbers, received []; leave it nil for none")
 }
 
-// True is the number 1 to Python, also as the value to mask.
+// In Python True is the number 1, also as the value to mask.
 func TestHashingMasksTrue(t *testing.T) {
 	l, err := layers.FromObject(json.RawMessage(`{"class_name":"Hashing","config":{"num_bins":3,"mask_value":true}}`))
 	require.NoError(t, err)

@@ -19,13 +19,14 @@ type layerCall struct {
 	layer    layers.Layer
 	training bool
 	inputs   []opstest.Array
-	masks    []opstest.Array // of each input; one without a shape stands for none
+	masks    []opstest.Array // of each input; one without a shape means none
 	random   [4]float64      // random state
 	// more adds results to those of the layer.
 	more func(r *distribute.Replica, in, out []*ops.Tensor) []*ops.Tensor
 }
 
-// answer is what a call gave: results, the mask of the first one, what more added, and the weights afterwards by name.
+// answer is the result of a call: results, the mask of the first one, what more added, and the weights afterwards by
+// name.
 type answer struct {
 	outputs []opstest.Array
 	mask    *opstest.Array

@@ -16,9 +16,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestRandomImagesLikeKeras has real Keras draw settings of image layers and images, and compares what comes out in
-// inference. GOKERAS_PYTHON names the Python; GOKERAS_SEED another seed. Only numbers are compared: layers that do
-// nothing hand integers on in Keras, and here give the compute type, which Keras announces, too.
+// TestRandomImagesLikeKeras lets real Keras draw settings of image layers and images, and compares the results in
+// inference. GOKERAS_PYTHON names the Python, GOKERAS_SEED another seed. Only numbers are compared: in Keras layers
+// that do nothing pass on integers, while here they convert them to the compute type, as Keras announces too.
 func TestRandomImagesLikeKeras(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -63,9 +63,9 @@ func TestRandomImagesLikeKeras(t *testing.T) {
 	}
 }
 
-// equalButForTies compares integers that Resizing rounds its means to. If they differ, by 1, the mean lies half-way
-// between the two when it is computed in float64, to what float32 means of numbers up to 255 can differ by: 2^-24 of
-// 255 for each of some 40 summands on two axes.
+// equalButForTies compares integers to which Resizing rounds its means. If they differ, by 1, the float64 mean must be
+// halfway between them, within the error of float32 means of numbers up to 255: 2^-24 of 255 for each of about 40 terms
+// on two axes.
 func equalButForTies(t *testing.T, settings json.RawMessage, shape []int, input, want, got []float64, about string) {
 	t.Helper()
 	l, err := layers.New("Resizing")

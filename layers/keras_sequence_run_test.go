@@ -64,17 +64,17 @@ func (s *sequenceCase) onReference() []kernels.Array {
 	return arrays
 }
 
-// previous is the arguments of an earlier call: the first one differs from the last call's.
+// previous returns the arguments of an earlier call, the first of which differs from the last call's.
 func (s *sequenceCase) previous(in map[string]*ops.Tensor, args []json.RawMessage) []*ops.Tensor {
 	now := s.arguments(in, s.info.Call.Args)
 	earlier := s.arguments(in, args)
-	if s.set == "layers_sequence" { // masks travel with the inputs they were given for
+	if s.set == "layers_sequence" { // masks stay with the inputs for which they were given
 		earlier[0] = earlier[0].WithMask(nil)
 	}
 	return append(earlier[:1:1], now[1:]...)
 }
 
-// onCPU runs each call as a program of its own, with the layer's weights and states in the memory of the device.
+// onCPU runs each call as a separate program, with the layer's weights and states in the device's memory.
 func (s *sequenceCase) onCPU() []kernels.Array {
 	l := s.newLayer()
 	for _, v := range layers.Weights(l) {

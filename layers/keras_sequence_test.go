@@ -57,7 +57,7 @@ func TestKerasSequenceConfig(t *testing.T) {
 	}
 }
 
-// plain takes away what Keras notes of shapes in nested objects, and null: a key that is missing means the same.
+// plain removes what Keras notes about shapes in nested objects, and null: a missing key means the same.
 func plain(x any) any {
 	switch x := x.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ func newSequenceCase(t *testing.T, set string, c vectors.Case) *sequenceCase {
 	return s
 }
 
-// newLayer makes and builds the layer, and checks its weights.
+// newLayer creates and builds the layer, and checks its weights.
 func (s *sequenceCase) newLayer() layers.Layer {
 	l, err := layers.New(s.c.Class)
 	require.NoError(s, err)
@@ -184,7 +184,7 @@ func (s *sequenceCase) arguments(in map[string]*ops.Tensor, args []json.RawMessa
 			}
 		}
 		if s.c.Class == "MultiHeadAttention" {
-			masks[0] = "" // Keras overwrites this argument by the mask that came with the tensor
+			masks[0] = "" // Keras replaces this argument by the tensor's mask
 		}
 	}
 	for i, name := range masks {
@@ -208,7 +208,7 @@ func (s *sequenceCase) trace(r *distribute.Replica, l layers.Layer, in map[strin
 	}
 	outputs := layers.InvokeAll(l, s.context(r), s.arguments(in, s.info.Call.Args)...)
 	var losses []*ops.Tensor
-	if s.set == "layers_sequence" { // the other sets come from stateless_call, which leaves out the penalty of activity regularizers
+	if s.set == "layers_sequence" { // the other sets come from stateless_call, which omits the penalty of activity regularizers
 		losses = slices.Clone(r.Losses())
 	}
 	for _, v := range layers.TrainableWeights(l) {
@@ -305,7 +305,7 @@ func (s *sequenceCase) objective(r *distribute.Replica, outputs, losses []*ops.T
 
 func (s *sequenceCase) batch() int { return s.c.Inputs[0].Shape[0] }
 
-// compare checks the results named in s.names, and that nothing that Keras has is missing.
+// compare checks the results in s.names, and that no result of Keras is missing.
 func (s *sequenceCase) compare(results []kernels.Array) {
 	seen := map[string]bool{}
 	for i, name := range s.names {
@@ -328,10 +328,10 @@ func (s *sequenceCase) compare(results []kernels.Array) {
 			assert.Equal(s, want.DType, results[i].Type.DType.String(), "type of %s", name)
 		}
 		if strings.HasSuffix(gradient, "key/bias") && s.wide() == ir.Float32 {
-			want.ATol = max(want.ATol, 1e-5) // zero but for rounding: a bias of the keys moves all scores of a query alike
+			want.ATol = max(want.ATol, 1e-5) // zero up to rounding: a bias of the keys shifts all scores of a query equally
 		}
 		if testdevice.Name() != "" && gradient == "query" && strings.HasSuffix(s.c.Name, "causal_cross/float32") {
-			want.ATol = max(want.ATol, 3e-6) // differences of sums that another order rounds otherwise
+			want.ATol = max(want.ATol, 3e-6) // differences of sums that another order rounds differently
 		}
 		s.c.Close(s, name, got, results[i].Type.Shape, want)
 	}

@@ -20,9 +20,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// moved runs a layer on images and what belongs to them, with given numbers in place of random ones where it draws
-// some. Inputs are "x", "boxes", "box_labels", "masks" and "t/<key>"; results are "x", "boxes", "box_labels" and
-// "masks".
+// moved runs a layer on images with boxes, labels and masks, with given numbers instead of random ones. Inputs are "x",
+// "boxes", "box_labels", "masks" and "t/<key>"; results are "x", "boxes", "box_labels" and "masks".
 func moved(t *testing.T, l layers.Layer, inputs map[string]opstest.Array) map[string]opstest.Array {
 	t.Helper()
 	r := distribute.NewReplica("test", 1, 1, 1)
@@ -81,8 +80,8 @@ func moved(t *testing.T, l layers.Layer, inputs map[string]opstest.Array) map[st
 	return arrays
 }
 
-// TestKerasBoxesAndMasks compares what layers do to boxes and masks with real Keras, for given numbers in place of
-// random ones.
+// TestKerasBoxesAndMasks compares the effects of layers on boxes and masks with real Keras, with given numbers instead
+// of random ones.
 func TestKerasBoxesAndMasks(t *testing.T) {
 	classes := map[string]int{}
 	for _, c := range vectors.Load(t, "bounding_boxes").Cases {
@@ -150,8 +149,8 @@ func boxLayers(format layers.BoundingBoxFormat) map[string]struct {
 	return rows
 }
 
-// TestBoxesOfChosenSteps: RandAugment moves boxes as the layers that it chose do, one after the other, whichever order
-// they were drawn in.
+// TestBoxesOfChosenSteps: RandAugment moves boxes like the layers that it chose, one after the other, in whichever
+// order they were drawn.
 func TestBoxesOfChosenSteps(t *testing.T) {
 	_, boxes, labels, _ := scene()
 	images := opstest.Array{Shape: []int{2, 24, 40, 3}, DType: ir.Float32, F: make([]float64, 2*24*40*3)}
@@ -180,7 +179,7 @@ func TestBoxesOfChosenSteps(t *testing.T) {
 		}
 		for _, k := range order {
 			if int(k) >= len(layerNames) {
-				continue // colours
+				continue // color layers
 			}
 			row := rows[layerNames[int(k)]]
 			given := map[string]opstest.Array{"x": images, "boxes": want["boxes"], "box_labels": want["box_labels"]}
@@ -201,8 +200,8 @@ func TestBoxesOfChosenSteps(t *testing.T) {
 	}
 }
 
-// scene has in each of two images of 24 × 40 cells two objects, rectangles that the masks number 1 and 2, and their
-// boxes.
+// scene has two objects in each of two images of 24 × 40 cells, rectangles that have the numbers 1 and 2 in the masks,
+// and their boxes.
 func scene() (images, boxes, labels, masks opstest.Array) {
 	sides := [][4]int{{9, 6, 17, 12}, {20, 11, 31, 19}}
 	images, masks = opstest.Array{Shape: []int{2, 24, 40, 3}, DType: ir.Float32, F: make([]float64, 2*24*40*3)}, opstest.Array{Shape: []int{2, 24, 40, 1}, DType: ir.Int32, F: make([]float64, 2*24*40)}
@@ -222,9 +221,9 @@ func scene() (images, boxes, labels, masks opstest.Array) {
 	return images, boxes, labels, masks
 }
 
-// TestBoxesStayAroundObjects: whatever moves an image moves boxes with what they are around, as the mask shows it, to a
-// cell and a half: a corner between cells, and the half cell by which Keras's box, which counts borders of cells, and
-// its map, which counts middles, differ.
+// TestBoxesStayAroundObjects: a layer that moves an image moves its boxes with their objects, which the masks show. The
+// tolerance is one and a half cells: a corner between cells, and half a cell by which Keras's boxes, which count
+// borders of cells, and its maps, which count centers, differ.
 func TestBoxesStayAroundObjects(t *testing.T) {
 	images, boxes, labels, masks := scene()
 	for name, row := range boxLayers("xyxy") {
@@ -236,9 +235,9 @@ func TestBoxesStayAroundObjects(t *testing.T) {
 			got := moved(t, row.layer, inputs)
 			height, width := got["masks"].Shape[1], got["masks"].Shape[2]
 			require.Equal(t, got["x"].Shape[1:3], got["masks"].Shape[1:3])
-			slack := 1.5 * math.Max(1, math.Max(float64(height)/24, float64(width)/40)) // cells of the image before
+			slack := 1.5 * math.Max(1, math.Max(float64(height)/24, float64(width)/40)) // in cells of the original image
 			if name == "rotation" {
-				slack = 2 // the corner of a turned rectangle is smaller than a cell
+				slack = 2 // the corner of a rotated rectangle is smaller than a cell
 			}
 			for i := range 2 {
 				for k := range 2 {
@@ -273,7 +272,7 @@ func extent(masks opstest.Array, i int, value float64) [4]float64 {
 	return box
 }
 
-// TestBoxesOfEveryFormat: layers give the same boxes, whatever format they are written in.
+// TestBoxesOfEveryFormat: layers give the same boxes in every format.
 func TestBoxesOfEveryFormat(t *testing.T) {
 	images, boxes, labels, _ := scene()
 	plain := boxLayers("xyxy")
@@ -311,7 +310,7 @@ func converted(t *testing.T, boxes opstest.Array, from, to boundingboxes.Format,
 	return opstest.Array{Shape: boxes.Shape, DType: boxes.DType, F: out[0].F}
 }
 
-// TestLabelledImagesErrors: what does not fit together is said.
+// TestLabelledImagesErrors: inputs that do not fit together are errors.
 func TestLabelledImagesErrors(t *testing.T) {
 	images, boxes, labels := opstest.Random(1, 0, 1, 2, 6, 7, 3), opstest.Random(2, 0, 5, 2, 3, 4), opstest.Ints([]int{2, 3}, 0, 1, 2, 3, 4, 5)
 	flip := func(format layers.BoundingBoxFormat) layers.Layer {
@@ -338,8 +337,8 @@ func TestLabelledImagesErrors(t *testing.T) {
 	}
 }
 
-// TestLabelledImagesOfOneImage: one image without the batch, and inputs in the order of Keras's sorted dict, give the
-// same as a batch of one.
+// TestLabelledImagesOfOneImage: one image without a batch axis, and inputs in the order of Keras's sorted dict, give
+// the same as a batch of one.
 func TestLabelledImagesOfOneImage(t *testing.T) {
 	images, boxes, labels, masks := scene()
 	first := func(a opstest.Array) opstest.Array {

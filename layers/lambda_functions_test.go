@@ -11,8 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A Lambda that names a function of keras.ops computes it, with the arguments of the file, and is written back as it
-// was.
+// A Lambda that names a function of keras.ops computes it, with the file's arguments, and is written back unchanged.
 func TestLambdaOfKerasFunctions(t *testing.T) {
 	for _, c := range []struct {
 		config string

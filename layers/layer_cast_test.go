@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestInputsAreCastBeforeTheLayer: what casts the inputs of a layer is not part of it, so that a mean over them, which
-// is added up in float32, does not seem to round them on purpose.
+// TestInputsAreCastBeforeTheLayer: the casts of a layer's inputs are not part of the layer, so that a mean over them,
+// which is accumulated in float32, does not seem to round them on purpose.
 func TestInputsAreCastBeforeTheLayer(t *testing.T) {
 	r := distribute.NewReplica("test", 1, 2, 2)
 	x := r.Graph().Input("x", ir.Float32, 2, 3, 3, 4)

@@ -18,7 +18,7 @@ import (
 // typedPolicies are the policies under which every layer is compared with Keras.
 var typedPolicies = []string{"float32", "float64", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16"}
 
-// withoutTypes are layers that layer_types has no case of, or of some policies, and why.
+// withoutTypes are layers for which layer_types has no case, or not for every policy, and why.
 var withoutTypes = map[string]string{
 	"Bidirectional": scanned, "ConvLSTM1D": scanned, "ConvLSTM2D": scanned, "ConvLSTM3D": scanned, "GRU": scanned, "LSTM": scanned, "RNN": scanned, "SimpleRNN": scanned,
 	"Conv1DTranspose": convolved, "Conv2DTranspose": convolved, "Conv3DTranspose": convolved, "DepthwiseConv1D": convolved, "DepthwiseConv2D": convolved,
@@ -35,7 +35,7 @@ const (
 	tables    = "looks up outside of the program; lookup_types_test.go has its types"
 )
 
-// differentTypes are cases in which results differ from Keras's, and why.
+// differentTypes are cases whose results differ from Keras's, and why.
 var differentTypes = map[string]string{
 	"ContrastLimitedAdaptiveHistogramEqualization/float64": inFloat32, "MelSpectrogram/float64": inFloat32,
 	"SpatialDropout1D/mixed_float16": readAsFloat32, "SpatialDropout2D/mixed_float16": readAsFloat32, "SpatialDropout3D/mixed_float16": readAsFloat32,
@@ -47,17 +47,17 @@ const (
 	readAsFloat32 = "Keras writes float32, the type of variables, as the policy into the configuration: a layer that Keras reads from it computes in float32, too"
 )
 
-// differentGradients are cases in which gradients alone differ from Keras's, and why.
+// differentGradients are cases in which only gradients differ from Keras's, and why.
 var differentGradients = map[string]string{"AutoContrast/float16": clipped, "AutoContrast/mixed_float16": clipped}
 
-// The lightest pixels of a channel are scaled to 255, where the gradient of clipping is 1 below, 1/2 at and 0 above:
-// that of two of 40 pixels is 94.24 where rounding in float32 gives 255 + 2^-16, which float16 is computed in here, and
-// 55.43 where it gives 255, as in Keras's float16 and float64. All that Keras computes are the exact gradients with one
-// of the three.
+// The lightest pixels of a channel are scaled to 255, where the gradient of clipping is 1 below, 1/2 at and 0 above.
+// The gradient of two of 40 pixels is 94.24 if rounding in float32, in which float16 is computed here, gives 255 +
+// 2^-16, and 55.43 if it gives 255, as in Keras's float16 and float64. All of Keras's gradients are exact for one of
+// the three cases.
 const clipped = "the gradient of the lightest pixels is a matter of rounding"
 
-// TestLayerTypes compares the results of every layer, their types and their gradients with Keras under every policy of
-// types, on the CPU.
+// TestLayerTypes compares the results of every layer, their types and their gradients with Keras under every dtype
+// policy, on the CPU.
 func TestLayerTypes(t *testing.T) {
 	seen := map[string][]string{}
 	for _, c := range vectors.Load(t, "layer_types").Cases {

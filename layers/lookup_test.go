@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestLookupErrors: mistakes in fields, vocabularies and inputs of host layers are named.
+// TestLookupErrors: errors about fields, vocabularies and inputs of host layers name them.
 func TestLookupErrors(t *testing.T) {
 	words := layers.HostStrings([]string{"a", "b"})
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestLookupErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "Dense takes numbers and received text")
 }
 
-// TestLookupRelearns: a second Adapt replaces what the first one learned, and words that only the limit shut out are
+// TestLookupRelearns: a second Adapt replaces what the first one learned, and words excluded only by the limit are
 // unknown.
 func TestLookupRelearns(t *testing.T) {
 	l := &layers.StringLookup{MaxTokens: 3}
@@ -76,7 +76,7 @@ func TestLookupRelearns(t *testing.T) {
 	assert.Equal(t, layers.HostArray{Shape: []int{2, 1}, Ints: []int64{1, 0}}, y)
 }
 
-// FuzzVocabularyFile: whatever a file holds, it is a vocabulary or an error.
+// FuzzVocabularyFile: any file contents are a vocabulary or an error.
 func FuzzVocabularyFile(f *testing.F) {
 	for _, seed := range []string{"", "\n[UNK]\na\nb", "-1\n5\n7", "a\r\nb\u2028c\n\n", "\x00\xff", strings.Repeat("x\n", 50)} {
 		f.Add([]byte(seed))
@@ -99,7 +99,7 @@ func FuzzVocabularyFile(f *testing.F) {
 	})
 }
 
-// Without a vocabulary every word would pass for unknown, which looks like a result.
+// Without a vocabulary every word would be unknown, which would look like a valid result.
 func TestLookupNeedsAVocabulary(t *testing.T) {
 	for name, l := range map[string]layers.HostLayer{
 		"words":          &layers.StringLookup{},

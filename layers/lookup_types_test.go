@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// The types of rows, as Keras 3.15.1 gives them with TensorFlow: lookups count in int64, whatever their policy says;
-// hashing layers and those of the program follow their policy.
+// The types of results, from Keras 3.15.1 with TensorFlow: lookups count in int64, whatever their policy; hashing
+// layers and those that run in the program follow their policy.
 func TestTypesOfRows(t *testing.T) {
 	weights := []float64{0.5, 0.25}
 	for _, mode := range []layers.OutputMode{"one_hot", "multi_hot", "count", "tf_idf"} {
@@ -76,7 +76,8 @@ func requireRows(t *testing.T, want ir.DType, l layers.Layer, inputs ...ir.Type)
 	require.Equal(t, want.IsInteger(), y.Ints != nil, "%+v", l)
 }
 
-// Numbers outside the vocabulary by the hash of their digits, as Keras 3.15.1 places 0 ... 29 with the vocabulary 1, 2.
+// Numbers outside the vocabulary are placed by the hash of their digits, as Keras 3.15.1 places 0 ... 29 with the
+// vocabulary 1, 2.
 func TestIntegerLookupHashes(t *testing.T) {
 	var x []int64
 	for i := range int64(30) {

@@ -50,7 +50,7 @@ type wordLayer interface {
 }
 
 // TestKerasLookups compares lookups, vectorizers and hashes with real Keras: results, learned vocabularies,
-// configurations, and the files that hold vocabularies, also after reading them.
+// configurations, and the files with vocabularies, also after reading them.
 func TestKerasLookups(t *testing.T) {
 	for _, c := range vectors.Load(t, "lookup").Cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestKerasLookups(t *testing.T) {
 				require.NoError(t, n.Adapt(batches...))
 			}
 			checkLookup(t, l, c, info)
-			// Keras's files lose empty words at the end. Ours have such vocabularies in the configuration.
+			// Keras's files lose empty words at the end. Ours store such vocabularies in the configuration.
 			lost := info.Assets != nil && len(info.GetVocabulary) > 0 && info.GetVocabulary[len(info.GetVocabulary)-1] == ""
 			if lost {
 				info.Assets = nil
@@ -184,7 +184,7 @@ func int64s(a lookupArray) kernels.Array {
 	return out
 }
 
-// runLookup runs a layer of the program on integers of up to 64 bits.
+// runLookup runs a layer on integers of up to 64 bits.
 func runLookup(t *testing.T, l layers.Layer, x lookupArray) (shape []int, values []float64) {
 	t.Helper()
 	r := distribute.NewReplica("test", 1, 1, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestLoraIsRefusedWithAReason gives EnableLora what it cannot do.
+// TestLoraIsRefusedWithAReason passes EnableLora what it does not support.
 func TestLoraIsRefusedWithAReason(t *testing.T) {
 	built := func(l layers.LoraEnabler) layers.LoraEnabler {
 		_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))
@@ -35,7 +35,7 @@ func TestLoraIsRefusedWithAReason(t *testing.T) {
 	require.ErrorContains(t, err, "does not go with a constraint")
 }
 
-// TestNothingRemainsOfALoraThatFailed: the layer can be used, and LoRA be enabled, after an error.
+// TestNothingRemainsOfALoraThatFailed: after an error the layer can be used, and LoRA can be enabled.
 func TestNothingRemainsOfALoraThatFailed(t *testing.T) {
 	l := &layers.Dense{Units: 3}
 	m, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestMelSpectrogramLengths compares pieces of all kinds of lengths, which go by products or by transforms, with the
-// formula.
+// TestMelSpectrogramLengths compares pieces of various lengths, which are computed by products or by transforms, with
+// the formula.
 func TestMelSpectrogramLengths(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 15))
 	for _, fft := range []int{2, 3, 4, 5, 7, 8, 16, 31, 32, 35, 46, 60, 64, 65, 81, 100, 127, 128, 254, 257} {
@@ -38,7 +38,7 @@ func TestMelSpectrogramLengths(t *testing.T) {
 	}
 }
 
-// melOf is the powers in bands, from frequency 1 to half of the rate, by the formula: bands of times.
+// melOf computes the powers in bands, from frequency 1 to half of the rate, by the formula: bands of times.
 func melOf(sound []float64, fft, length, stride, bins int, rate, share float64) [][]float64 {
 	half, n := fft/2, len(sound)
 	mirrored := func(i int) float64 {

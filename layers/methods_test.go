@@ -55,8 +55,8 @@ type building struct {
 
 func (b *building) Build(to *layers.Builder, in []ir.Shape) { to.BuildMember(b.inner, in...) }
 
-// TestMethodsOfAnotherForm: a method that has the name of one that layers may have, and that nothing would call, is an
-// error.
+// TestMethodsOfAnotherForm: a method with the name of an optional method of layers but another signature, which nothing
+// would call, is an error.
 func TestMethodsOfAnotherForm(t *testing.T) {
 	call := func(l layers.Layer) (err error) {
 		defer ops.Catch(&err)

@@ -68,7 +68,7 @@ func TestRunningMoments(t *testing.T) {
 	}
 }
 
-// TestSortedFloats compares the sort by bits with that of the library, infinities and both zeros included.
+// TestSortedFloats compares the sort by bits with the standard library's, including infinities and both zeros.
 func TestSortedFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	values := make([]float32, 20000)

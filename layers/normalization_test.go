@@ -57,7 +57,7 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// TestAdaptToExamples: a mean for each example of one batch is none for the next.
+// TestAdaptToExamples: a mean for each example of one batch cannot be used for the next.
 func TestAdaptToExamples(t *testing.T) {
 	for _, axis := range [][]int{{0}, {-3}, {2, 0}} {
 		for _, n := range []int{1, 3} {
@@ -68,7 +68,7 @@ func TestAdaptToExamples(t *testing.T) {
 	}
 }
 
-// TestAdaptKeras: mean and variance of the same data as Keras's.
+// TestAdaptKeras: mean and variance are Keras's for the same data.
 func TestAdaptKeras(t *testing.T) {
 	found := 0
 	for _, c := range vectors.Load(t, "layers_core").Cases {
@@ -99,7 +99,7 @@ func TestAdaptLargeMean(t *testing.T) {
 	assert.InDelta(t, 1.25, weightValues(t, l)["variance"][0], 1e-6)
 }
 
-// TestAdaptTwice: adapting again replaces what was there.
+// TestAdaptTwice: adapting again replaces the previous statistics.
 func TestAdaptTwice(t *testing.T) {
 	l := &layers.Normalization{}
 	require.NoError(t, l.Adapt(batch(t, ir.Shape{2, 1}, 100, 200)))

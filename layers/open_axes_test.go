@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// What Keras 3.15.1 gives for layers on open axes, whatever the windows and strides.
+// Keras 3.15.1's shapes for layers on unknown axes, whatever the windows and strides.
 func TestOpenAxesAsInKeras(t *testing.T) {
 	none := layers.Unknown
 	x := func() *layers.KerasTensor { return layers.NewInput("x", ir.Float32, none, none, 8) }
@@ -50,7 +50,7 @@ func TestOpenAxesAsInKeras(t *testing.T) {
 	require.ErrorContains(t, layers.Apply(&layers.Dot{Axes: []int{1}}, x(), layers.NewInput("y", ir.Float32, none, 5, 8)).Err(), "equal lengths")
 }
 
-// counter is a layer that asks for a number where an axis may be open.
+// counter is a layer that needs a number where an axis may be unknown.
 type counter struct {
 	layers.Base
 	count func(c *layers.Context, x *ops.Tensor) *ops.Tensor
@@ -60,8 +60,8 @@ func (l *counter) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{l.count(c, in[0])}
 }
 
-// Code that computes with an open length as if it were a number fails, naming the layer; it gives no wrong shape and
-// does not hang.
+// Code that uses an unknown length as a number fails with an error that names the layer; it does not give a wrong shape
+// or hang.
 func TestOpenLengthsAreNoNumbers(t *testing.T) {
 	for i, count := range []func(c *layers.Context, x *ops.Tensor) *ops.Tensor{
 		func(_ *layers.Context, x *ops.Tensor) *ops.Tensor { return ops.Reshape(x, x.Dim(0), x.Dim(1)*8) },

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Sums of products beyond the limits of a type wrap around. The wanted numbers are those of Keras 3.15 on JAX, and on
-// torch where it computes them.
+// Sums of products beyond a type's range wrap around. The expected numbers are those of Keras 3.15 on JAX, and on torch
+// where it supports them.
 func TestConvolutionsOfWholeNumbersWrapAround(t *testing.T) {
 	for _, c := range []struct {
 		function string
@@ -57,8 +57,8 @@ func TestConvolutionsOfWholeNumbersWrapAround(t *testing.T) {
 	}
 }
 
-// Products of int64 do not fit the 53 bits of a float64: (2⁴⁰+3)·(2²⁰+5) is 2⁶⁰ + 5·2⁴⁰ + 3·2²⁰ + 15, and with 2⁴⁴ for
-// 2²⁰ the first term leaves the type.
+// Products of int64 do not fit into the 53 bits of a float64: (2⁴⁰+3)·(2²⁰+5) is 2⁶⁰ + 5·2⁴⁰ + 3·2²⁰ + 15; with 2⁴⁴
+// instead of 2²⁰ the first term overflows.
 func TestConvolutionsOfInt64AreExact(t *testing.T) {
 	for _, c := range []struct{ x, kernel, want int64 }{
 		{1<<40 + 3, 1<<20 + 5, 1<<60 + 5<<40 + 3<<20 + 15},

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestComplexOperations: what takes complex numbers computes with both parts, also after a round trip through a
-// document, and what does not take them says so.
+// TestComplexOperations: operations that accept complex numbers compute with both parts, also after a round trip
+// through a document, and the others return errors.
 func TestComplexOperations(t *testing.T) {
 	abs, angle := keras.Input(keras.Shape(2), keras.InputName("size")), keras.Input(keras.Shape(2), keras.InputName("turn"))
 	z := layers.Op("polar", abs, angle)

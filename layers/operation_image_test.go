@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 )
 
-// TestBlocksWithChannelsInFront moves blocks between channels and space with the channels in front, which is what
-// moving the channels to the end, the blocks, and the channels back makes.
+// TestBlocksWithChannelsInFront moves blocks between channels and space in channels-first images, and compares with
+// moving the channels to the end, the blocks, and the channels back.
 func TestBlocksWithChannelsInFront(t *testing.T) {
 	for _, block := range []int{1, 2, 3} {
 		for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestLayerNormalizationOperation compares rows over the last axes, and over others, with their formula.
+// TestLayerNormalizationOperation compares with the formula, over the last axes, and over others.
 func TestLayerNormalizationOperation(t *testing.T) {
 	r := rand.New(rand.NewPCG(26, 11))
 	for range 20 {
@@ -24,7 +24,7 @@ func TestLayerNormalizationOperation(t *testing.T) {
 		for i := range x {
 			x[i] = 100 + r.NormFloat64()
 		}
-		rowOf := func(i int) [3]int { // its place, but on the axes that go
+		rowOf := func(i int) [3]int { // its position, with 0 on the normalized axes
 			at := [3]int{i / (shape[1] * shape[2]), i / shape[2] % shape[1], i % shape[2]}
 			for _, a := range axis {
 				at[(a+3)%3] = 0
@@ -52,8 +52,8 @@ func TestLayerNormalizationOperation(t *testing.T) {
 	}
 }
 
-// TestLayerNormalizationIsOneKernel counts the ops of rows over last axes, for which there is one; of rows of unknown
-// length, of single numbers and very long ones there are others.
+// TestLayerNormalizationIsOneKernel counts the ops: rows over the last axes are one op; rows of unknown length, of
+// single numbers and very long ones take others.
 func TestLayerNormalizationIsOneKernel(t *testing.T) {
 	for _, row := range []struct {
 		shape []int

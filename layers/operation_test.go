@@ -21,7 +21,7 @@ func symbol(dtype ir.DType, shape ...int) *layers.KerasTensor {
 	return layers.NewInput("x", dtype, shape...)
 }
 
-// TestOperationTypes checks shapes and types that operations promise, with the batch open.
+// TestOperationTypes checks the inferred shapes and types of operations, with an unknown batch size.
 func TestOperationTypes(t *testing.T) {
 	none := layers.Unknown
 	x, n, b := symbol(ir.Float32, none, 5, 4), symbol(ir.Int32, none, 5), symbol(ir.Bool, none, 5)
@@ -148,7 +148,8 @@ func evaluateOperation(t *testing.T, y *layers.KerasTensor, values ...float64) [
 	return got
 }
 
-// TestOperationsTakeNoMaskOn checks that a mask ends at an operation, as in Keras, and that one given by name counts.
+// TestOperationsTakeNoMaskOn checks that operations do not pass on masks, as in Keras, and that a mask passed by name
+// is used.
 func TestOperationsTakeNoMaskOn(t *testing.T) {
 	r := distribute.NewReplica("test", 1, 2, 2)
 	x := r.Graph().Input("x", ir.Float32, 2, 3, 4)
@@ -210,8 +211,8 @@ func ExampleOperationSignature() {
 	// Output: mean(x, axis=None, keepdims=False) Mean
 }
 
-// TestOperationsAreInTheInventory checks that every operation is a function of keras.ops, and that those of the first
-// tier that work on tensors alone are there.
+// TestOperationsAreInTheInventory checks that every operation is a function of keras.ops, and that all functions of the
+// first tier that only need tensors are operations.
 func TestOperationsAreInTheInventory(t *testing.T) {
 	known := map[string]int{}
 	for _, e := range ops.Inventory() {
@@ -221,7 +222,7 @@ func TestOperationsAreInTheInventory(t *testing.T) {
 	for _, name := range names {
 		assert.Contains(t, known, name)
 	}
-	// These make tensors of nothing, take functions, or ask for what is known in Go.
+	// These create tensors from nothing, take functions, or need values that are known in Go.
 	without := strings.Fields("arange cond custom_gradient empty eye fori_loop full identity logspace ones scan shape tri while_loop zeros")
 	for name, tier := range known {
 		if tier == 1 && !slices.Contains(without, name) {

@@ -22,11 +22,11 @@ type typesOfKeras struct {
 	Rows  [][]any
 }
 
-// otherTypes are functions whose results differ in type on purpose.
+// otherTypes are functions whose result types differ on purpose.
 var otherTypes = map[string]string{}
 
 // TestOperationTypesLikeKeras compares the element types of the results of operations with Keras's, for operands of
-// every type. What is refused for a type is no matter of this test.
+// every type. It ignores types that operations reject.
 func TestOperationTypesLikeKeras(t *testing.T) {
 	recorded := recorded.JSON[typesOfKeras](t, "testdata/operation_types.json.gz")
 	compared, functions := 0, map[string]bool{}
@@ -70,7 +70,7 @@ func TestOperationTypesLikeKeras(t *testing.T) {
 	assert.Greater(t, len(functions), 150)
 }
 
-// wholeOf makes integers of JSON's floats.
+// wholeOf converts JSON's floats to integers.
 func wholeOf(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -99,9 +99,9 @@ func TestTypesOfProductsOfBytes(t *testing.T) {
 	assert.Equal(t, ir.Bool, layers.Op("max", b, layers.Keywords{"initial": 1}).DType())
 }
 
-// Whole numbers beyond the limits of the type that they meet. The wanted numbers are those of Keras 3.15.1, on which
-// its backends agree, but for comparisons, where this is TensorFlow's and NumPy's (x > -1 holds for every uint8), and
-// for clip, whose backends disagree with each other.
+// Numbers beyond the range of the type that they are combined with. The expected numbers are those of Keras 3.15.1, on
+// which its backends agree, except for comparisons, where they are TensorFlow's and NumPy's (x > -1 is true for every
+// uint8), and for clip, on which the backends disagree.
 func TestNumbersBeyondTheTypeTheyMeet(t *testing.T) {
 	unsigned, signed := data.Must(data.ArrayOf([]uint8{0, 3}, 1, 2)), data.Must(data.ArrayOf([]int8{0, 3}, 1, 2))
 	wide := data.Must(data.ArrayOf([]int64{0, 3}, 1, 2))

@@ -24,7 +24,7 @@ var notOperations = map[string]string{
 	"nonzero": "the shape of the result depends on numbers",
 }
 
-// otherResults are cases in which the result differs on purpose.
+// otherResults are cases whose result differs on purpose.
 var otherResults = map[string]string{
 	"bincount/5fixed": "without minlength the length of the result depends on numbers",
 }
@@ -96,7 +96,7 @@ func checkOperation(t *testing.T, c *vectors.Case, name string, numpy bool) {
 		g.Program().AddOutput(c.Name, ops.In(g, y))
 		if i < len(c.Outputs) {
 			require.Equal(t, results[i].Shape().String(), y.Shape().String(), "worked out shape")
-			// With float64 JAX makes integers int64, and NumPy always does.
+			// With float64 JAX uses int64 for integers, and NumPy always does.
 			if c.DType == "float32" && (!numpy || strings.HasPrefix(c.Outputs[i].DType, "float")) {
 				require.Equal(t, c.Outputs[i].DType, y.DType().String(), "type of the result")
 			}

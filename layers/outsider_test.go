@@ -45,7 +45,7 @@ func (l *clumsy) ComputeMask(_ *layers.Context, in, _ []*ops.Tensor) []*ops.Tens
 	return nil
 }
 
-// TestUsersLayersPanic: a mistake in a user's layer is an error that names it and tells the place.
+// TestUsersLayersPanic: a panic in a user's layer becomes an error that names the layer and the source line.
 func TestUsersLayersPanic(t *testing.T) {
 	for how, want := range map[string]string{
 		"Build":       "clumsy: Build panicked: runtime error: index out of range [1] with length 1",
@@ -63,7 +63,8 @@ func TestUsersLayersPanic(t *testing.T) {
 	}
 }
 
-// TestLayersThatBuildMakes: those in exported fields belong to the layer, with the names of the fields in files.
+// TestLayersThatBuildMakes: layers that Build stores in exported fields belong to the layer, and have the names of the
+// fields in files.
 func TestLayersThatBuildMakes(t *testing.T) {
 	l := &clumsy{}
 	require.NoError(t, layers.Apply(l, layers.NewInput("x", ir.Float32, layers.Unknown, 2)).Err())
@@ -74,7 +75,7 @@ func TestLayersThatBuildMakes(t *testing.T) {
 	require.Len(t, a[0].List, 2)
 }
 
-// remade makes its layer in Build, and takes inputs of two numbers alone.
+// remade makes its layer in Build, and accepts only inputs of two numbers.
 type remade struct {
 	layers.Base
 	Inner layers.Layer
@@ -90,7 +91,7 @@ func (l *remade) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{y}
 }
 
-// TestLayersOfAFailedBuild: what the Build of a call that failed has made is forgotten, and takes no name.
+// TestLayersOfAFailedBuild: the layers that Build made in a failed call are discarded, and their names are free again.
 func TestLayersOfAFailedBuild(t *testing.T) {
 	l := &remade{}
 	for range 2 {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestPoolingInFront: what is pooled of a few channels in front of many sequences is what the definition says.
+// TestPoolingInFront: pooling a few channels of many channels-first sequences agrees with the definition.
 func TestPoolingInFront(t *testing.T) {
 	for _, c := range []struct{ batch, channels, steps, window, stride int }{{9, 3, 17, 3, 2}, {8, 8, 12, 4, 4}, {17, 1, 9, 2, 1}, {7, 3, 17, 3, 2}, {8, 9, 17, 3, 2}} {
 		x := opstest.Normal(c.batch+c.channels, c.batch, c.channels, c.steps)

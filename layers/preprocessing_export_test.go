@@ -2,8 +2,8 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// TransformImages runs what a random layer does to images with given numbers, for tests; false where it has no such
-// part.
+// TransformImages applies a random layer to images with given numbers, for tests; it returns false if the layer has no
+// such part.
 func TransformImages(l Layer, x *ops.Tensor, numbers map[string]*ops.Tensor) (*ops.Tensor, bool) {
 	a, ok := l.(augmentation)
 	if !ok {
@@ -19,7 +19,7 @@ func DrawImages(c *Context, l Layer, x *ops.Tensor) map[string]*ops.Tensor {
 	return l.(augmentation).draw(c, x)
 }
 
-// MixOthers runs what a layer does to the labels and masks of images with given numbers, for tests.
+// MixOthers applies a layer to the labels and masks of images with given numbers, for tests.
 func MixOthers(l Layer, labels, masks *ops.Tensor, numbers map[string]*ops.Tensor) (newLabels, newMasks *ops.Tensor) {
 	m := l.(mixing)
 	if labels != nil {
@@ -31,7 +31,7 @@ func MixOthers(l Layer, labels, masks *ops.Tensor, numbers map[string]*ops.Tenso
 	return newLabels, newMasks
 }
 
-// TransformTogether runs what a layer does to images and what belongs to them with given numbers, for tests.
+// TransformTogether applies a layer to images with boxes, labels and masks with given numbers, for tests.
 func TransformTogether(l Layer, e LabelledImages, numbers map[string]*ops.Tensor) LabelledImages {
 	if m, ok := l.(mixing); ok {
 		e.Boxes, e.BoxLabels = m.mixBoxes(e.Boxes, e.BoxLabels, numbers)

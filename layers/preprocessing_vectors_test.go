@@ -31,8 +31,8 @@ type adapter interface {
 	Adapt(batches ...kernels.Array) error
 }
 
-// TestKerasPreprocessing compares results of layers on numbers and images with those of real Keras; those of random
-// layers for given numbers in place of random ones.
+// TestKerasPreprocessing compares results of layers on numbers and images with those of real Keras; random layers use
+// given numbers.
 func TestKerasPreprocessing(t *testing.T) {
 	for _, c := range vectors.Load(t, "preprocessing").Cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func runPreprocessing(t *testing.T, l layers.Layer, c vectors.Case, info preproc
 	}()
 	require.NoError(t, err)
 	r.Graph().Program().AddOutput("y", ops.In(r.Graph(), y))
-	for _, input := range r.Graph().Program().Inputs[len(given):] { // the random state, where one is drawn and not used
+	for _, input := range r.Graph().Program().Inputs[len(given):] { // the random state, if it is drawn but not used
 		state := r.Graph().Program().Type(input.Value)
 		v, err := reference.New(state.DType, state.Shape, make([]float64, state.Shape.Size())...)
 		require.NoError(t, err)

@@ -12,10 +12,10 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// doubled is a layer of somebody else's.
+// doubled is a user's layer.
 type doubled struct{ layers.Dense }
 
-// TestQuantizingIsRefusedWithAReason gives Quantize what it cannot do, and configurations that contradict themselves.
+// TestQuantizingIsRefusedWithAReason passes Quantize what it does not support, and inconsistent configurations.
 func TestQuantizingIsRefusedWithAReason(t *testing.T) {
 	built := func(l layers.Layer) layers.Layer {
 		_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))
@@ -53,8 +53,8 @@ func TestQuantizingIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
-// TestGroupsAreNeighbours: where the product takes groups for neighbouring inputs, others are refused, as in a file
-// whose g_idx does not go with its configuration; so are groups of other sizes everywhere.
+// TestGroupsAreNeighbours: if the product requires groups of adjacent inputs, other groups are rejected, as in a file
+// whose g_idx does not match its configuration; groups of unequal size are always rejected.
 func TestGroupsAreNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		dtype   string
@@ -99,9 +99,8 @@ func TestGroupsAreNeighbours(t *testing.T) {
 	}
 }
 
-// TestLoraIsMergedInTheTypeOfTheComputation: Dense in blocks of four bits under mixed precision rounds what its
-// integers stand for to 16 bits before a change by LoRA is added, for files. The numbers are of
-// Keras.
+// TestLoraIsMergedInTheTypeOfTheComputation: when Dense in 4-bit blocks under mixed precision is saved, the numbers
+// that its integers represent are rounded to 16 bits before LoRA's change is added. The numbers are Keras's.
 func TestLoraIsMergedInTheTypeOfTheComputation(t *testing.T) {
 	l := &layers.Dense{Units: 4, NoBias: true, DType: "mixed_bfloat16"}
 	_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(6))

@@ -23,7 +23,7 @@ func drawImages(t *testing.T, l layers.Layer, n int, key string) []float64 {
 	return c.run(t).more[0].F
 }
 
-// TestImageDraws: the numbers that random layers draw are even in the declared range: bounds, mean and deviation,
+// TestImageDraws: the numbers that random layers draw are uniform in the declared range: bounds, mean and deviation,
 // within five standard errors.
 func TestImageDraws(t *testing.T) {
 	const n = 5000
@@ -64,7 +64,7 @@ func TestImageDraws(t *testing.T) {
 	assert.InDelta(t, 0, d, 0.5)
 }
 
-// TestRandomCropPlaces: every place is drawn, none outside, one for the whole batch.
+// TestRandomCropPlaces: every position is drawn, none outside, and one for the whole batch.
 func TestRandomCropPlaces(t *testing.T) {
 	image := float32s([]int{2, 3, 4, 1}, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 	seen := map[float64]bool{}
@@ -92,7 +92,7 @@ func TestRandomImagesRepeat(t *testing.T) {
 	}
 }
 
-// TestPreprocessingErrors: mistakes in fields and inputs are named.
+// TestPreprocessingErrors: errors about fields and inputs name them.
 func TestPreprocessingErrors(t *testing.T) {
 	image := []opstest.Array{opstest.Normal(3, 2, 4, 4, 1)}
 	for _, c := range []struct {
@@ -126,8 +126,8 @@ func TestPreprocessingErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "expected images of 4 axes (batch, height, width, channels), or one image of 3, received shape")
 }
 
-// TestImageChoices: the share of the images that something is done to is the probability, within five standard errors,
-// and the area of erased rectangles is as declared.
+// TestImageChoices: the fraction of changed images is the probability, within five standard errors, and the area of
+// erased rectangles is as declared.
 func TestImageChoices(t *testing.T) {
 	const n = 4000
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestImageChoices(t *testing.T) {
 	assert.InDelta(t, 0.5, float64(negative)/n, 0.05)
 }
 
-// TestColorJitterIsItsParts: with one factor the layer is the layer of that factor.
+// TestColorJitterIsItsParts: with one factor the layer equals the layer for that factor.
 func TestColorJitterIsItsParts(t *testing.T) {
 	image := opstest.Normal(3, 2, 4, 5, 3)
 	for i := range image.F {

@@ -21,7 +21,7 @@ func moments(xs []float64) (mean, std float64) {
 	return mean, math.Sqrt(std)
 }
 
-// TestDropoutRate: the share of zeros is the rate, within five standard errors; what stays is scaled by 1/(1-rate).
+// TestDropoutRate: the fraction of zeros is the rate, within five standard errors; the rest is scaled by 1/(1-rate).
 func TestDropoutRate(t *testing.T) {
 	const n = 20000
 	for _, rate := range []float64{0.1, 0.5, 0.9} {
@@ -38,8 +38,8 @@ func TestDropoutRate(t *testing.T) {
 	}
 }
 
-// TestDropoutDraws: new numbers on each step and replica, the same ones for the same state, others for another seed or
-// layer.
+// TestDropoutDraws: new numbers in each step and on each replica, the same ones for the same state, others for another
+// seed or layer.
 func TestDropoutDraws(t *testing.T) {
 	draw := func(l layers.Layer, random [4]float64) []float64 {
 		c := layerCall{layer: l, training: true, random: random}
@@ -54,7 +54,7 @@ func TestDropoutDraws(t *testing.T) {
 	assert.NotEqual(t, base, draw(&layers.Dropout{Rate: 0.5, Name: "other"}, [4]float64{1, 2, 3, 0}), "another layer")
 }
 
-// TestNoiseShape: elements along an axis of length 1 share their fate.
+// TestNoiseShape: elements along an axis of length 1 are dropped or kept together.
 func TestNoiseShape(t *testing.T) {
 	for name, l := range map[string]layers.Layer{
 		"noise shape": &layers.Dropout{Rate: 0.5, NoiseShape: []int{layers.Unknown, 1, 6}},
@@ -77,7 +77,7 @@ func TestNoiseShape(t *testing.T) {
 	}
 }
 
-// A noise shape with the length of the batch counts in training; any batch can be predicted, as in Keras.
+// A noise shape with the length of the batch is used in training; any batch can be predicted, as in Keras.
 func TestNoiseShapeWithBatch(t *testing.T) {
 	x := layers.NewInput("x", ir.Float32, layers.Unknown, 5, 6)
 	for _, l := range []layers.Layer{
@@ -110,8 +110,8 @@ func TestGaussianLayers(t *testing.T) {
 	}
 }
 
-// TestAlphaDropoutKeepsMoments: numbers of mean 0 and variance 1 stay such, and the two values that a constant becomes
-// are those of the formula.
+// TestAlphaDropoutKeepsMoments: mean 0 and variance 1 are preserved, and the two values that a constant becomes are
+// those of the formula.
 func TestAlphaDropoutKeepsMoments(t *testing.T) {
 	const n = 40000
 	x := constant(0, 100, n/100)

@@ -69,7 +69,7 @@ func TestRecurrentGolden(t *testing.T) {
 	}
 }
 
-// TestLSTMBiasStartsWithOnesForForget, and with the initializer everywhere where that is not wanted.
+// TestLSTMBiasStartsWithOnesForForget: with NoUnitForgetBias the initializer applies to all gates.
 func TestLSTMBiasStartsWithOnesForForget(t *testing.T) {
 	for _, row := range []struct {
 		cell layers.LSTMCell
@@ -150,7 +150,7 @@ func TestRecurrentDropoutMasks(t *testing.T) {
 	}
 }
 
-// TestRecurrentDropoutValues: the same elements are missing at every step, the others are scaled, and each example has
+// TestRecurrentDropoutValues: the same elements are dropped at every step, the others are scaled, and each example has
 // its own.
 func TestRecurrentDropoutValues(t *testing.T) {
 	const batch, steps, units = 3, 4, 16
@@ -170,7 +170,8 @@ func TestRecurrentDropoutValues(t *testing.T) {
 	assert.NotEqual(t, y.F[:units], y.F[steps*units:steps*units+units])
 }
 
-// TestOneLoopForward and one backward, of one size however many steps there are.
+// TestOneLoop: a recurrent layer is one loop forward and one backward, whose size does not depend on the number of
+// steps.
 func TestOneLoop(t *testing.T) {
 	for _, make := range []func() layers.Layer{
 		func() layers.Layer { return &layers.LSTM{Units: 8} },
@@ -205,7 +206,7 @@ func TestFrozenBeforeBuilt(t *testing.T) {
 	assert.Empty(t, layers.TrainableWeights(l))
 }
 
-// TestResetAndBuildAgain: members of the first build are gone.
+// TestResetAndBuildAgain: members of the first build are discarded.
 func TestResetAndBuildAgain(t *testing.T) {
 	for _, l := range []layers.Layer{&layers.LSTM{Units: 2}, &layers.Bidirectional{Layer: &layers.GRU{Units: 2}}} {
 		buildFor(t, l, 2, 3, 4)
@@ -217,7 +218,7 @@ func TestResetAndBuildAgain(t *testing.T) {
 	}
 }
 
-// doubler is a cell whose result is no state: it counts steps and gives twice its input plus the count.
+// doubler is a cell whose result is not a state: it counts steps and gives twice its input plus the count.
 type doubler struct{ layers.Base }
 
 func (d *doubler) StateSizes() []int { return []int{1} }
@@ -230,7 +231,7 @@ func (d *doubler) Start(*layers.Context, int) layers.CellRun {
 }
 func (d *doubler) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor { return in }
 
-// TestOwnCell: a cell whose result is no state, with the results of masked steps repeated or zero.
+// TestOwnCell: a cell whose result is not a state, with the results of masked steps repeated or zero.
 func TestOwnCell(t *testing.T) {
 	x := float32s([]int{1, 4, 2}, 1, 2, 3, 4, 5, 6, 7, 8)
 	masks := []opstest.Array{opstest.Bools([]int{1, 4}, 0, 1, 0, 1)}
@@ -257,7 +258,7 @@ func TestOwnCell(t *testing.T) {
 	}
 }
 
-// TestMaskOfRankThree: a step is masked where all of it is.
+// TestMaskOfRankThree: a step is masked if all of it is.
 func TestMaskOfRankThree(t *testing.T) {
 	x := []opstest.Array{constant(1, 1, 3, 2)}
 	l := &layers.GRU{Units: 2, ReturnSequences: true}
@@ -269,7 +270,7 @@ func TestMaskOfRankThree(t *testing.T) {
 	assert.Equal(t, flat.outputs[0].F[:2], flat.outputs[0].F[2:4])
 }
 
-// TestCellPolicy: a cell may compute in another type than its layer.
+// TestCellPolicy: a cell may compute in a different type than its layer.
 func TestCellPolicy(t *testing.T) {
 	l := &layers.RNN{Cell: &layers.LSTMCell{Units: 2, DType: "float64"}, ReturnState: true}
 	p := programOf(t, l, false, false, 2, 3, 4)
@@ -280,7 +281,7 @@ func TestCellPolicy(t *testing.T) {
 	assert.Contains(t, p.String(), "float64[3 2 8]", "the product of the inputs")
 }
 
-// TestStackedCellsHavePathsOfTheirOwn, so that their weights start from different numbers.
+// TestStackedCellsHavePathsOfTheirOwn: their weights therefore have different initial values.
 func TestStackedCellsHavePathsOfTheirOwn(t *testing.T) {
 	l := &layers.Bidirectional{Layer: &layers.RNN{Cell: &layers.StackedRNNCells{Cells: []layers.RNNCell{&layers.LSTMCell{Units: 2}, &layers.LSTMCell{Units: 2}}}}}
 	buildFor(t, l, 2, 3, 2)
@@ -323,7 +324,7 @@ func TestMembers(t *testing.T) {
 	assert.Equal(t, []string{"cells[]", "cells[]"}, stacked.MemberAttributes())
 }
 
-// TestBidirectionalMaskedStepsAreZero, also without ZeroOutputForMask of the layers.
+// TestBidirectionalMaskedStepsAreZero: even without ZeroOutputForMask of the layers.
 func TestBidirectionalMaskedStepsAreZero(t *testing.T) {
 	l := &layers.Bidirectional{Layer: &layers.LSTM{Units: 2, ReturnSequences: true}}
 	got := layerCall{layer: l, inputs: []opstest.Array{constant(1, 1, 3, 2)}, masks: []opstest.Array{opstest.Bools([]int{1, 3}, 1, 0, 1)}}.run(t)
@@ -333,8 +334,7 @@ func TestBidirectionalMaskedStepsAreZero(t *testing.T) {
 	assert.NotNil(t, got.mask)
 }
 
-// TestTimeDistributedStateful: a layer that keeps states continues from step to step, as if the steps were one
-// sequence.
+// TestTimeDistributedStateful: a stateful layer continues from step to step, as if the steps were one sequence.
 func TestTimeDistributedStateful(t *testing.T) {
 	inner := func(stateful bool) layers.Layer {
 		return &layers.GRU{Units: 2, ReturnSequences: true, Stateful: stateful, KernelInitializer: "ones", RecurrentInitializer: "ones"}
@@ -350,7 +350,7 @@ func TestTimeDistributedStateful(t *testing.T) {
 	}
 }
 
-// TestConvLSTMChannelsFirst: the same numbers in another order of axes.
+// TestConvLSTMChannelsFirst: the same numbers with the axes in another order.
 func TestConvLSTMChannelsFirst(t *testing.T) {
 	permute := func(x opstest.Array, perm ...int) opstest.Array {
 		return opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
@@ -372,7 +372,8 @@ func TestConvLSTMChannelsFirst(t *testing.T) {
 	require.NotNil(t, first.mask)
 }
 
-// TestTimeDistributedActivityRegularizer: Keras calls the layer past it; the penalty of its weights stays.
+// TestTimeDistributedActivityRegularizer: Keras bypasses the regularizer when it calls the layer; the penalty of its
+// weights remains.
 func TestTimeDistributedActivityRegularizer(t *testing.T) {
 	for _, row := range []struct {
 		layer layers.Layer

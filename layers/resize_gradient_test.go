@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestResizeGradientOfInfinity: an infinite gradient of a cell makes those of the elements infinite that the cell was
-// made of, and no other ones; elements that no cell was made of have none.
+// TestResizeGradientOfInfinity: an infinite gradient of a cell makes exactly those of the elements infinite that the
+// cell was computed from; elements that no cell was computed from have gradient 0.
 func TestResizeGradientOfInfinity(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 13))
 	for i := range 250 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Cell i of the nearest ones is cell floor((i + ½)·old/new), for lengths that are multiples and parts of the old one,
-// and others, with channels in front and behind.
+// Cell i of the nearest ones is cell floor((i + ½)·old/new), for multiples and fractions of the old length, and others,
+// with channels first and last.
 func TestResizeNearest(t *testing.T) {
 	for old := 1; old < 9; old++ {
 		for length := 1; length < 17; length++ {

@@ -28,8 +28,8 @@ func reversed(l *layers.ReversibleEmbedding, policy string, x opstest.Array) (y 
 	return l.Reverse(c, r.Graph().Input("x", x.DType, x.Shape...)), nil
 }
 
-// TestReverseIsATranspose: scores of looked up vectors are products of rows of the table, bounded by the cap; the mask
-// ends with the vectors.
+// TestReverseIsATranspose: scores of looked-up vectors are products with rows of the table, limited by the cap; the
+// mask is not passed on.
 func TestReverseIsATranspose(t *testing.T) {
 	table := []float64{1, 2, 0, -1, 3, 0.5}
 	for _, limit := range []*float64{nil, new(2.0)} {
@@ -48,15 +48,15 @@ func TestReverseIsATranspose(t *testing.T) {
 		assert.Equal(t, []float64{1, 2, 3, 0.5, 0, -1}, a.outputs[0].F)
 		assert.Equal(t, []float64{0, 1, 1}, a.mask.F)
 		for i, want := range []float64{5, -2, 4, 4, -0.5, 9.25, -2, 1, -0.5} {
-			if limit == nil || want < 8 { // too near to the cap to be undone
+			if limit == nil || want < 8 { // too close to the cap to be undone
 				assert.InDelta(t, want, a.more[0].F[i], 1e-3)
 			}
 		}
 	}
 }
 
-// TestQuantizedLookupsAreMasked: a table of integers gives its vectors the mask of the numbers too, so that padding is
-// no part of a mean; Keras 3.15 forgets the mask of a ReversibleEmbedding.
+// TestQuantizedLookupsAreMasked: a quantized table also gives its vectors the mask of the numbers, so that padding is
+// excluded from means; Keras 3.15 loses the mask of a ReversibleEmbedding.
 func TestQuantizedLookupsAreMasked(t *testing.T) {
 	for _, mode := range []any{"int8", "int4", &quantizers.Int4QuantizationConfig{BlockSize: -1}} {
 		for _, l := range []layers.Layer{&layers.Embedding{InputDim: 4, OutputDim: 3, MaskZero: true}, &layers.ReversibleEmbedding{InputDim: 4, OutputDim: 3, MaskZero: true}} {
@@ -72,8 +72,8 @@ func TestQuantizedLookupsAreMasked(t *testing.T) {
 	}
 }
 
-// TestReverseDType: scores are of the type that is asked for, or of those that Keras 3.15 has with JAX: it casts
-// neither vectors nor, in models of a mixed policy, the table, which stays in float32.
+// TestReverseDType: scores have the requested type, or those of Keras 3.15 with JAX: it casts neither vectors nor, in
+// models with a mixed policy, the table, which stays in float32.
 func TestReverseDType(t *testing.T) {
 	for _, c := range []struct {
 		model, layer, reverse string
@@ -101,7 +101,7 @@ func TestReverseDType(t *testing.T) {
 	}
 }
 
-// TestReversibleEmbeddingErrors: mistakes are named, with what was received.
+// TestReversibleEmbeddingErrors: errors name the field or input and what was received.
 func TestReversibleEmbeddingErrors(t *testing.T) {
 	ids := []opstest.Array{opstest.Ints([]int{2}, 0, 1)}
 	for want, l := range map[string]*layers.ReversibleEmbedding{
@@ -128,8 +128,8 @@ func TestReversibleEmbeddingErrors(t *testing.T) {
 	assert.False(t, layers.IsCallArgument(&layers.Embedding{}, "reverse"))
 }
 
-// TestWrongIndexNamesItsLayer: a number outside of a table is reported under the path of the layer whose table it is,
-// also where several layers look it up, one layer is called several times or in reverse, and inside other models.
+// TestWrongIndexNamesItsLayer: a number outside a table is reported under the path of the table's layer, also if
+// several layers look it up, if one layer is called several times or in reverse, and inside other models.
 func TestWrongIndexNamesItsLayer(t *testing.T) {
 	ids := func(values ...int32) data.Array {
 		return data.Must(data.ArrayOf(values, 2, 3))

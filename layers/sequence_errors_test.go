@@ -87,7 +87,7 @@ func TestSequenceMistakes(t *testing.T) {
 	}
 }
 
-// TestWrongFeatures: a layer that is built takes inputs of its number of features only.
+// TestWrongFeatures: a built layer accepts only inputs with its number of features.
 func TestWrongFeatures(t *testing.T) {
 	l := &layers.LSTM{Units: 2}
 	buildFor(t, l, 2, 3, 4)

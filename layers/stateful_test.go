@@ -38,7 +38,7 @@ func runner(s distribute.Strategy, l layers.Layer) func(x opstest.Array) ([][]fl
 	}
 }
 
-// stepsOf runs a new layer on batches and returns what each gives, the parts of the replicas joined.
+// stepsOf runs a new layer on batches and returns each result, with the replicas' parts joined.
 func stepsOf(t *testing.T, s distribute.Strategy, l layers.Layer, batches ...opstest.Array) [][]float64 {
 	t.Helper()
 	run := runner(s, l)
@@ -59,7 +59,7 @@ func statefulLSTM() layers.Layer {
 	return &layers.LSTM{Name: "memory", Units: 3, ReturnSequences: true, Stateful: true}
 }
 
-// sequence returns steps of an example batch: all of them, and cut into two batches.
+// sequence returns steps of an example batch: all of them, and divided into two batches.
 func sequence(examples int) (whole, first, second opstest.Array) {
 	whole = opstest.Normal(3, examples, 5, 2).As(ir.Float32)
 	cut := func(from, to int) opstest.Array {
@@ -72,7 +72,7 @@ func sequence(examples int) (whole, first, second opstest.Array) {
 	return whole, cut(0, 2), cut(2, 5)
 }
 
-// TestStatefulGoesOn: two batches give what one long one does, for any number of replicas; ResetState starts over.
+// TestStatefulGoesOn: two batches give the same as one long batch, for any number of replicas; ResetState starts over.
 func TestStatefulGoesOn(t *testing.T) {
 	const examples = 5
 	whole, first, second := sequence(examples)
@@ -102,7 +102,7 @@ func TestStatefulGoesOn(t *testing.T) {
 	}
 }
 
-// TestStatefulBatchSize: batches must have one size, until the states are reset.
+// TestStatefulBatchSize: batches must have the same size, until the states are reset.
 func TestStatefulBatchSize(t *testing.T) {
 	five, _, _ := sequence(5)
 	three, _, _ := sequence(3)
@@ -119,7 +119,7 @@ func TestStatefulBatchSize(t *testing.T) {
 	assert.Equal(t, fresh, got[0])
 }
 
-// TestStatefulStatesAreNoWeights: they are neither trained nor saved.
+// TestStatefulStatesAreNoWeights: states are neither trained nor saved.
 func TestStatefulStatesAreNoWeights(t *testing.T) {
 	x, _, _ := sequence(2)
 	l := &layers.Bidirectional{Layer: &layers.GRU{Units: 2, Stateful: true}}

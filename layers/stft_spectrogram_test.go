@@ -36,10 +36,10 @@ func TestSTFTSpectrogramLikeKeras(t *testing.T) {
 		require.Equal(t, c.Output.Shape, []int(y.Type.Shape), "%s", c.Config)
 		for i, want := range c.Output.Data {
 			d := math.Abs(y.At(i) - want)
-			if l.Mode == "angle" { // π and -π are one
+			if l.Mode == "angle" { // π and -π are the same angle
 				d = min(d, math.Abs(2*math.Pi-d))
 			}
-			if !(d <= 3e-5*max(1, math.Abs(want))) { // Keras makes the kernels in float32
+			if !(d <= 3e-5*max(1, math.Abs(want))) { // Keras computes the kernels in float32
 				t.Errorf("%s: element %d is %v, want %v", c.Config, i, y.At(i), want)
 				break
 			}

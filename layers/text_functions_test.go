@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// withoutTags is the standardizing of Keras's examples of text classification: small letters, no tags of HTML.
+// withoutTags is the standardization of Keras's text classification examples: lower case, without HTML tags.
 func withoutTags(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text), "<br />", " ")
 }
@@ -23,8 +23,8 @@ func init() {
 	layers.RegisterSplit("at_commas", atCommas, "mine")
 }
 
-// TestFunctionsOfText: functions of the program's stand where Keras takes callables. The numbers are those of Keras
-// 3.15.1 on TensorFlow, whose layer adapted to the same texts with functions that do the same.
+// TestFunctionsOfText: Go functions may be used where Keras takes callables. The numbers are those of Keras 3.15.1 on
+// TensorFlow, whose layer was adapted to the same texts with equivalent functions.
 func TestFunctionsOfText(t *testing.T) {
 	texts := layers.HostStrings([]string{"Good<br />film, good", "bad FILM,bad!"}, 2)
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestFunctionsOfText(t *testing.T) {
 	}
 }
 
-// TestFunctionsOfTextInFiles: what files hold is what Keras writes for registered functions.
+// TestFunctionsOfTextInFiles: files contain what Keras writes for registered functions.
 func TestFunctionsOfTextInFiles(t *testing.T) {
 	for _, l := range []*layers.TextVectorization{
 		{Standardize: withoutTags, Split: atCommas}, {Standardize: "without_tags", Split: "at_commas"},

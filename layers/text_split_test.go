@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextsAreSplitAsTheLibraryDoes draws texts with blanks, punctuation, capitals and bytes that are no UTF-8, and
-// compares words and their n-grams with those that come of Go's own functions.
+// TestTextsAreSplitAsTheLibraryDoes draws texts with spaces, punctuation, capitals and invalid UTF-8, and compares
+// words and their n-grams with the results of Go's own functions.
 func TestTextsAreSplitAsTheLibraryDoes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const from = "aaBz019  \t\n\v\f\r,.!'-\x00\x85\xa0\xffé\u0085"

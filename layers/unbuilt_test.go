@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// within is a layer that computes what a function computes.
+// within is a layer that computes a given function.
 type within struct {
 	layers.Base
 	f func(c *layers.Context, in []*ops.Tensor) []*ops.Tensor
@@ -19,8 +19,8 @@ type within struct {
 
 func (w *within) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor { return w.f(c, in) }
 
-// TestUnbuilt: to use what is not built is an error that says so, however it is used; cells without variables need not
-// be built.
+// TestUnbuilt: any use of something that is not built is an error that says so; cells without variables need not be
+// built.
 func TestUnbuilt(t *testing.T) {
 	failure := func(f func(c *layers.Context, in []*ops.Tensor) []*ops.Tensor) error {
 		x, state := layers.NewInput("x", ir.Float32, 2, 3), layers.NewInput("state", ir.Float32, 2, 4)
@@ -57,7 +57,7 @@ func TestUnbuilt(t *testing.T) {
 	}))
 }
 
-// TestNoResults: a model can do nothing with an operation that gives nothing.
+// TestNoResults: an operation without results cannot be part of a model.
 func TestNoResults(t *testing.T) {
 	x := layers.NewInput("x", ir.Float32, 2, 0, 3)
 	for _, y := range []*layers.KerasTensor{layers.Op("unstack", x, layers.Keywords{"axis": 1}), layers.OpAll("unstack", x, layers.Keywords{"axis": 1})[0]} {

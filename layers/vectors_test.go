@@ -44,10 +44,10 @@ type callInfo struct {
 	}
 	Trainable     []bool
 	PreviousCalls [][]json.RawMessage `json:"previous_calls"`
-	ComputeMask   json.RawMessage     `json:"compute_mask"` // masks of the arguments, given to compute_mask alone
+	ComputeMask   json.RawMessage     `json:"compute_mask"` // masks of the arguments, for compute_mask only
 }
 
-// kerasCase is one case while it is traced and compared.
+// kerasCase is a case that is being traced and compared.
 type kerasCase struct {
 	*testing.T
 	c       vectors.Case
@@ -106,7 +106,7 @@ func (k *kerasCase) arguments(args []json.RawMessage) []*ops.Tensor {
 	return out
 }
 
-// gradientSources are inputs, and weights, of which all reads count.
+// gradientSources are inputs, and weights, for which all reads count.
 type gradientSources struct {
 	tensors []*ops.Tensor
 	earlier [][]*ops.Tensor
@@ -115,7 +115,7 @@ type gradientSources struct {
 func (s gradientSources) Tensors(*ops.Graph) []*ops.Tensor          { return s.tensors }
 func (s gradientSources) EarlierTensors(*ops.Graph) [][]*ops.Tensor { return s.earlier }
 
-// reads are the value of a weight, and those that it had before the layer assigned it.
+// reads returns the value of a weight, and its values before the layer assigned it.
 func (k *kerasCase) reads(path string) (value *ops.Tensor, earlier []*ops.Tensor) {
 	for _, v := range layers.Weights(k.layer) {
 		if v.Path() == path {
@@ -166,7 +166,7 @@ func (k *kerasCase) check() {
 	k.compare(names, results, k.run(results))
 }
 
-// build makes the weights, as for inputs of these shapes, and checks their paths and order.
+// build creates the weights for inputs of these shapes, and checks their paths and order.
 func (k *kerasCase) build() {
 	var types []ir.Type
 	for _, a := range k.info.Call.Args {
@@ -196,7 +196,7 @@ func (k *kerasCase) outputName(i, n int) string {
 	return fmt.Sprintf("output_%d", i)
 }
 
-// trace calls the layer and returns its results, the objective that Keras's gradients are of, the losses, and the
+// trace calls the layer and returns its results, the objective whose gradients Keras recorded, the losses, and the
 // weights before the call.
 func (k *kerasCase) trace() (outputs []*ops.Tensor, objective *ops.Tensor, losses []*ops.Tensor, weights map[string]*ops.Tensor) {
 	var err error
@@ -228,8 +228,8 @@ func (k *kerasCase) trace() (outputs []*ops.Tensor, objective *ops.Tensor, losse
 		} else {
 			outputs = layers.InvokeAll(k.layer, context, in...)
 		}
-		// Keras's stateless_call, which the cases were made with, leaves out the penalty of activity regularizers and
-		// the casts of mixed precision; TestActivityRegularizers and layertest are there for those.
+		// The cases were made with Keras's stateless_call, which omits the penalty of activity regularizers and the
+		// casts of mixed precision; TestActivityRegularizers and layertest cover those.
 		for _, v := range layers.TrainableWeights(k.layer) {
 			if penalty := v.Spec().Regularizer; penalty != nil {
 				losses = append(losses, penalty(weights[v.Path()]))
