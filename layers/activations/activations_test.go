@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/layers/activations"
 )
 
-// TestKeras checks each function that a name stands for, with Keras's default options, and its gradient.
+// TestKeras checks the function of each name, with Keras's default options, and its gradient.
 func TestKeras(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range vectors.Load(t, "activations").Cases {
@@ -31,7 +31,7 @@ func TestKeras(t *testing.T) {
 			assert.True(t, ok)
 			assert.Equal(t, c.Class, name)
 			if strings.HasPrefix(c.Name, "tanh/") {
-				c.ATol = 1e-6 // Keras itself is not more exact: JAX's compiled tanh on CPUs is good to float32, also in float64
+				c.ATol = 1e-6 // Keras itself is not more accurate: JAX's compiled tanh on CPUs has float32 accuracy, even in float64
 			}
 			x := c.Input(t, "x")
 			d, err := ir.ParseDType(x.DType)
