@@ -58,7 +58,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
-// A list without axes is along none, also of a scalar: Keras's sum over no axis is each number by itself.
+// A list without axes means along no axis, also for a scalar: Keras's sum over no axis is each number by itself.
 func TestNoAxes(t *testing.T) {
 	none := []int{}
 	x := opstest.Floats([]int{2, 2}, 3, 0.3, -4, 0.4)
@@ -99,7 +99,7 @@ func TestErrors(t *testing.T) {
 	assert.ErrorContains(t, opstest.EvalError(apply(constraints.MaxNorm{}), opstest.Ints([]int{1}, 1)), "float")
 }
 
-// Without an axis, a weight of any rank is one vector, in files, too: ((3, 0.3), (-4, 0.4)) has the length √25.25.
+// Without an axis, a weight of any rank is one vector, also in files: ((3, 0.3), (-4, 0.4)) has the length √25.25.
 func TestWholeWeights(t *testing.T) {
 	x := opstest.Floats([]int{2, 2}, 3, 0.3, -4, 0.4)
 	for class, length := range map[string]float64{"MaxNorm": 2, "MinMaxNorm": 1, "UnitNorm": 1} {

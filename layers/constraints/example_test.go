@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers/constraints"
 )
 
-// show prints what a constraint makes of the matrix ((3, 0.3), (-4, 0.4)): two columns of lengths 5 and ½.
+// show prints the result of a constraint for the matrix ((3, 0.3), (-4, 0.4)): two columns of lengths 5 and ½.
 func show(c constraints.Constraint) {
 	t := ir.Type{DType: ir.Float64, Shape: ir.Shape{2, 2}}
 	p, err := opstest.Trace(apply(c), t)
