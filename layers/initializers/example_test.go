@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// initial returns the values that a weight of that shape begins with.
+// initial returns the initial values of a weight of that shape.
 func initial(v distribute.Initializer, shape ...int) ([]float64, error) {
 	into := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: shape})
 	err := v.Initialize(into, 1)
@@ -26,7 +26,7 @@ func show(v distribute.Initializer, shape ...int) {
 	fmt.Printf("%.3f\n", values)
 }
 
-// largest prints the largest absolute value of a big draw, which shows the bounds of a distribution.
+// largest prints the largest absolute value of a large sample, which shows the bounds of a distribution.
 func largest(v distribute.Initializer, shape ...int) {
 	values, err := initial(v, shape...)
 	if err != nil {
@@ -55,7 +55,7 @@ func ExampleConstant() {
 	// Output: [0.500 0.500 0.500]
 }
 
-// A weight that begins with numbers of one's own, such as embeddings that were trained elsewhere.
+// A weight with given initial values, such as embeddings that were trained elsewhere.
 func ExampleConstant_values() {
 	words, err := kernels.ArrayOf([]float32{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}, 3, 2)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// expectation is what the cases record of random initializers.
+// expectation is what the cases record about random initializers.
 type expectation struct {
 	Shape        []int
 	Distribution string
@@ -27,7 +27,7 @@ type expectation struct {
 	Orthogonal   *float64
 }
 
-// TestKeras checks fixed values against Keras, and bounds and moments of drawn ones against the parameters that Keras
+// TestKeras checks fixed values against Keras, and bounds and moments of random ones against the parameters that Keras
 // computes.
 func TestKeras(t *testing.T) {
 	for _, c := range vectors.Load(t, "initializers").Cases {
@@ -35,7 +35,7 @@ func TestKeras(t *testing.T) {
 			v, err := initializers.Get(config.Object{ClassName: c.Class, Config: c.Config})
 			require.NoError(t, err)
 			if strings.HasPrefix(c.Name, "5_Identity") {
-				v = &initializers.Identity{Gain: new(0.3)} // Keras leaves the gain out of the configuration
+				v = &initializers.Identity{Gain: new(0.3)} // Keras omits the gain in the configuration
 			}
 			var want expectation
 			c.DecodeExtra(t, &want)
@@ -55,7 +55,7 @@ func TestKeras(t *testing.T) {
 	}
 }
 
-// values are those that an initializer gives a weight.
+// values returns a weight's values from an initializer.
 func values(v interface {
 	Initialize(into kernels.Array, seed uint64) error
 }, shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
@@ -68,8 +68,8 @@ func checkMoments(t *testing.T, v interface {
 	Initialize(into kernels.Array, seed uint64) error
 }, shape ir.Shape, want expectation) {
 	t.Helper()
-	// An own seed gives the same values on every call, so the large sample is one draw of a longer shape: the fans
-	// stay.
+	// With its own seed an initializer gives the same values on every call, so the large sample is one draw of a longer
+	// shape with the same fans.
 	got, err := values(v, shape, ir.Float64, 1)
 	require.NoError(t, err)
 	again, err := values(v, shape, ir.Float64, 2)
@@ -114,7 +114,8 @@ func checkOrthogonal(t *testing.T, got []float64, shape ir.Shape, gain float64) 
 }
 
 // TestOrthogonalSigns: with the signs of a positive diagonal of R, the first column of Q is the first column of the
-// drawn matrix, divided by its length: its mean over many seeds must vanish, which a fixed sign convention would break.
+// random matrix divided by its length. Its mean over many seeds must vanish, which it would not with a fixed sign
+// convention.
 func TestOrthogonalSigns(t *testing.T) {
 	sum := 0.0
 	const n = 400
@@ -214,8 +215,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTruncatedNormalAllocations guards the promise that initial values are drawn without an allocation for each: it
-// counts them.
+// TestTruncatedNormalAllocations counts allocations, to check that drawing initial values does not allocate for each.
 func TestTruncatedNormalAllocations(t *testing.T) {
 	into := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{10000}})
 	allocations := testing.AllocsPerRun(10, func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Number i depends on the seed and i alone, however many goroutines draw.
+// Number i depends only on the seed and i, however many goroutines draw.
 func TestLargeDraws(t *testing.T) {
 	n := 3*drawChunk + 5
 	draw := func(count int) []float64 {
@@ -25,7 +25,7 @@ func TestLargeDraws(t *testing.T) {
 	require.NotZero(t, large[n-1])
 }
 
-// A number does not depend on where the range that it is drawn with begins.
+// A number does not depend on where the range begins with which it is drawn.
 func TestRangesOfDraws(t *testing.T) {
 	same := func(n float64) float64 { return n }
 	whole := make([]float64, 3000)

@@ -10,8 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSTFT compares with keras.initializers.STFT of Keras 3.15.1, of shape (5, 1, 3) and density scaling: kernels are
-// windows times cosines of 0, 1/4 and 1/2 turn a step, or sines of the first of those that is not 0 everywhere.
+// TestSTFT compares with keras.initializers.STFT of Keras 3.15.1, for shape (5, 1, 3) and density scaling: kernels are
+// windows times cosines of 0, 1/4 and 1/2 turn per step, or sines of the first of these frequencies whose sine is not 0
+// everywhere.
 func TestSTFT(t *testing.T) {
 	kernel := func(s STFT) []float64 {
 		a := kernels.NewArray(ir.Type{DType: ir.Float64, Shape: ir.Shape{5, 1, 3}})
@@ -24,7 +25,7 @@ func TestSTFT(t *testing.T) {
 	}{
 		"hann":           {[3]float64{0, 0.4082483, 0.8164966}, [2]float64{-0.4082483, 0.4082483}, [2]float64{-0.2523113, 0.6605597}},
 		"":               {[3]float64{0, 0.4082483, 0.8164966}, [2]float64{-0.4082483, 0.4082483}, [2]float64{-0.2523113, 0.6605597}},
-		"hanning":        {[3]float64{0, 0.4082483, 0.8164966}, [2]float64{-0.4082483, 0.4082483}, [2]float64{-0.2523113, 0.6605597}}, // not in Keras; SciPy once knew it
+		"hanning":        {[3]float64{0, 0.4082483, 0.8164966}, [2]float64{-0.4082483, 0.4082483}, [2]float64{-0.2523113, 0.6605597}}, // not in Keras; SciPy once had it
 		"hamming":        {[3]float64{0.06332476, 0.4274422, 0.7915595}, [2]float64{-0.4274422, 0.4274422}, [2]float64{-0.2822428, 0.6470924}},
 		"blackman":       {[3]float64{0, 0.3064183, 0.9012302}, [2]float64{-0.3064183, 0.3064183}, [2]float64{-0.1626856, 0.6881377}},
 		"boxcar":         {[3]float64{0.4472136, 0.4472136, 0.4472136}, [2]float64{-0.4472136, 0.4472136}, [2]float64{-0.4472136, 0.4472136}},
