@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// scale is y = x · gain, with a defect to choose.
+// scale is y = x · gain, with a selectable defect.
 type scale struct {
 	layers.Base
 
@@ -66,7 +66,7 @@ func (l *scale) SupportsMasking() bool { return l.Defect == "mask" }
 
 func init() { layers.Register[scale]() }
 
-// recorder notes whether a check fails.
+// recorder records whether a check fails.
 type recorder struct{ failures []string }
 
 func (r *recorder) Helper() {}
@@ -95,7 +95,7 @@ func failing(c Case) string {
 	return strings.Join(names, " ")
 }
 
-// TestDefectsAreFound: each defect fails the checks that are there for it, and a sound layer none.
+// TestDefectsAreFound: each defect fails the checks meant for it, and a correct layer fails none.
 func TestDefectsAreFound(t *testing.T) {
 	for defect, want := range map[string]string{
 		"":                                "",
@@ -119,7 +119,7 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestRun passes for a sound layer.
+// TestRun passes for a correct layer.
 func TestRun(t *testing.T) {
 	Run(t, Case{
 		New:    func() layers.Layer { return &scale{} },
