@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// calibratedCase is what Keras made of a matrix; see testdata/calibrated.py.
+// calibratedCase is Keras's result for a matrix; see testdata/calibrated.py.
 type calibratedCase struct {
 	Mode     string
 	Settings json.RawMessage
@@ -26,7 +26,7 @@ type calibratedCase struct {
 	Values, Scale, Zero, Group, Saliency []float64
 }
 
-// statistics sums up rows of inputs.
+// statistics adds up rows of inputs.
 func statistics(x []float64, inputs int) quantizers.Statistics {
 	s := quantizers.Statistics{Rows: len(x) / inputs, Products: make([]float64, inputs*inputs), Magnitudes: make([]float64, inputs)}
 	for r := range s.Rows {
@@ -87,7 +87,7 @@ func TestCalibratedMatricesAreThoseOfKeras(t *testing.T) {
 	}
 }
 
-// TestCalibrationIsWorthIt: with inputs that go together the products are nearer to those of the floats than without
+// TestCalibrationIsWorthIt: with correlated inputs the products are closer to those of the floats than without
 // calibration.
 func TestCalibrationIsWorthIt(t *testing.T) {
 	const inputs, outputs, rows = 32, 8, 300

@@ -14,7 +14,7 @@ func ExampleGPTQConfig() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	seen := quantizers.Statistics{Rows: 2, Products: []float64{5, 4, 0, 4, 5, 0, 0, 0, 1}} // inputs 0 and 1 go together
+	seen := quantizers.Statistics{Rows: 2, Products: []float64{5, 4, 0, 4, 5, 0, 0, 0, 1}} // inputs 0 and 1 are correlated
 	q, err := (&quantizers.GPTQConfig{GroupSize: -1}).Quantize(w, seen)
 	if err != nil {
 		log.Fatal(err)

@@ -71,7 +71,7 @@ func ExampleFloat8QuantizationConfig() {
 	// Output: float8
 }
 
-// Numbers of the format E4M3 have three bits after the first one.
+// Numbers of the format E4M3 have three bits after the leading one.
 func ExampleFloat8() {
 	fmt.Println(quantizers.E4M3.Max, quantizers.E5M2.Max)
 	// Output: 448 57344

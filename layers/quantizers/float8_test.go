@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// TestRoundingToEightBits compares with the list of all numbers of each format, normal and not, and with those in the
-// middle between two.
+// TestRoundingToEightBits compares with the list of all numbers of each format, including subnormals, and with the
+// midpoints between two.
 func TestRoundingToEightBits(t *testing.T) {
 	for _, f := range []quantizers.Float8{quantizers.E4M3, quantizers.E5M2} {
 		var all []float64

@@ -12,14 +12,14 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// TestQuantizingByPieces: matrices of several pieces of rows, whose last block is not full, are quantized as a whole
-// one is: every number is within half a step, and zeros that fill up a block count for its range.
+// TestQuantizingByPieces: matrices of several pieces of rows, whose last block is not full, are quantized like
+// undivided ones: every number is within half a step, and the zeros that pad a block count for its range.
 func TestQuantizingByPieces(t *testing.T) {
 	const rows, columns, block = 131, 127, 32
 	r := rand.New(rand.NewPCG(1, 2))
 	v := make([]float64, rows*columns)
 	for i := range v {
-		v[i] = float64(float32(r.NormFloat64() + 3)) // above zero mostly: the last block has another range without zeros
+		v[i] = float64(float32(r.NormFloat64() + 3)) // mostly above zero: without the zeros the last block would have another range
 	}
 	x, err := kernels.FromFloat64s(ir.Float32, ir.Shape{rows, columns}, v)
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ func array(t *testing.T, d ir.DType, shape ir.Shape, values ...float64) kernels.
 	return a
 }
 
-// TestPackingIsThatOfKeras takes the numbers of Keras's documentation.
+// TestPackingIsThatOfKeras uses the numbers of Keras's documentation.
 func TestPackingIsThatOfKeras(t *testing.T) {
 	x := array(t, ir.Int8, ir.Shape{3, 2}, -3, 7, 2, -8, 1, 0)
 	packed, err := quantizers.PackInt4(x, 0)
@@ -91,7 +91,8 @@ func TestWhatCannotBeQuantized(t *testing.T) {
 	refused("received the number 3", err)
 }
 
-// TestConfigurationsAreWrittenAsKerasDoes reads and writes those with a meaning that is no field's value.
+// TestConfigurationsAreWrittenAsKerasDoes reads and writes configurations with values that fields do not represent
+// directly.
 func TestConfigurationsAreWrittenAsKerasDoes(t *testing.T) {
 	for _, text := range []string{
 		`{"module":"keras.quantizers","class_name":"Int8QuantizationConfig","config":{"weight_quantizer":null,"activation_quantizer":null},"registered_name":null}`,
@@ -110,7 +111,7 @@ func TestConfigurationsAreWrittenAsKerasDoes(t *testing.T) {
 	}
 }
 
-// TestQuantizingTakesLittleMemory: matrices are quantized a piece at a time, not as numbers of float64.
+// TestQuantizingTakesLittleMemory: matrices are quantized one piece at a time, without a copy in float64.
 func TestQuantizingTakesLittleMemory(t *testing.T) {
 	x := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{1 << 10, 1 << 10}})
 	taken := func(f func() error) float64 {
