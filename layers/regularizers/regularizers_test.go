@@ -80,7 +80,7 @@ func TestGet(t *testing.T) {
 		_, err := regularizers.Get(bad)
 		assert.Error(t, err, "%v", bad)
 	}
-	// Keras refuses this spelling, too.
+	// Keras rejects this spelling too.
 	_, err = regularizers.Get("l1_l2")
 	assert.ErrorContains(t, err, "L1L2")
 }
@@ -101,7 +101,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Factors of 0 and 1 are no special cases: L1·Σ|w| + L2·Σw².
+// Factors of 0 and 1 are not special cases: L1·Σ|w| + L2·Σw².
 func TestL1L2OfWholeFactors(t *testing.T) {
 	w := opstest.Floats([]int{3}, 1, -2, 0.5)
 	for _, c := range [][3]float64{{0, 0, 0}, {1, 0, 3.5}, {0, 1, 5.25}, {1, 1, 8.75}, {2, 0, 7}, {0, 2, 10.5}} {
