@@ -23,8 +23,8 @@ func NewFunctions[F any](call string) *Functions[F] {
 	return &Functions[F]{call: call, byName: map[string]F{}, names: map[uintptr]string{}}
 }
 
-// Register gives a function a name, "Custom>name" or "package>name". It panics when the name is empty or taken, and when
-// the function is nil.
+// Register gives a function a name, "Custom>name" or "package>name". It panics when the name is empty or taken, and
+// when the function is nil.
 func (r *Functions[F]) Register(name string, f F, packageName []string) {
 	if name == "" {
 		panic(r.call + " received an empty name; expected the one that files have for the function")
