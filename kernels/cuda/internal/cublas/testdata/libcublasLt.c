@@ -1,4 +1,4 @@
-// A cuBLASLt whose matrices lie in the host's memory: it looks at the arguments of each call, counts what is alive, and fails the call that is asked for.
+// A cuBLASLt with matrices in host memory: it checks the arguments of each call, counts live objects, and fails the requested call.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ int cublasLtMatmulPreferenceSetAttribute(struct pref *p, int attr, const void *v
 	return INVALID;
 }
 
-// fits reports whether matrices are those of a product of m by n by k.
+// fits reports whether the matrices have the shapes of a product of m by n by k.
 static int fits(const struct desc *d, const struct layout *a, const struct layout *b, const struct layout *c) {
 	uint64_t k = d->op[0] ? a->rows : a->cols, m = d->op[0] ? a->cols : a->rows;
 	return d->kind == 2 && a->kind == 3 && b->kind == 3 && c->kind == 3 && m == c->rows && k == (d->op[1] ? b->cols : b->rows) && (d->op[1] ? b->rows : b->cols) == c->cols &&
@@ -79,7 +79,7 @@ static int fits(const struct desc *d, const struct layout *a, const struct layou
 int cublasLtMatmulAlgoGetHeuristic(int *h, struct desc *d, struct layout *a, struct layout *b, struct layout *c, struct layout *e, struct pref *p, int want, struct result *r, int *got) {
 	CALL("cublasLtMatmulAlgoGetHeuristic");
 	if (*h != 1 || p->kind != 4 || p->bytes == 0 || p->reductions & 1 || want != 1 || c != e || !fits(d, a, b, c)) return INVALID;
-	*got = c->rows != 13; // one that it has no algorithm for
+	*got = c->rows != 13; // a shape without an algorithm
 	memset(r, 0, sizeof *r);
 	memset(&r->algo, 0x5a, sizeof r->algo);
 	r->bytes = p->bytes;
@@ -120,7 +120,7 @@ int cublasLtMatmul(int *h, struct desc *d, const float *alpha, const void *A, st
 				int64_t to = i + j * c->ld + n * c->stride;
 				if (c->type == 0) ((float *)D)[to] = sum;
 				else {
-					uint32_t u; // small whole numbers
+					uint32_t u; // small integers
 					memcpy(&u, &sum, 4);
 					((uint16_t *)D)[to] = c->type == 14 ? u >> 16 : sum == 0 ? 0 : (u >> 16 & 0x8000) | ((u & 0x7fffffff) - (112u << 23)) >> 13;
 				}

@@ -1,4 +1,4 @@
-// A cuDNN whose values lie in the host's memory: it looks at the attributes of each descriptor, counts what is alive, and fails the call that is asked for.
+// A cuDNN with tensors in host memory: it checks the attributes of each descriptor, counts live objects, and fails the requested call.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ int cudnnBackendDestroyDescriptor(struct desc *d) {
 
 static const int sizes[] = {[0] = 8, [1] = 4, [2] = 1, [3] = 8, [4] = 4, [6] = 8, [7] = 4, [8] = 4, [10] = 4, [11] = 4, [14] = 4, [15] = 8};
 
-// known is an attribute of a kind of descriptor, with its type and the number of its elements, -1 for any.
+// known is an attribute of a kind of descriptor, with its type and number of elements (-1 for any).
 static const struct { int kind, name, type, count; } known[] = {
 	{POINTWISE, 0, 14, 1}, {POINTWISE, 1, 1, 1}, {POINTWISE, 2, 10, 1}, {CONVOLUTION, 100, 1, 1}, {CONVOLUTION, 101, 7, 1}, {CONVOLUTION, 102, 3, -1}, {CONVOLUTION, 103, 3, -1}, {CONVOLUTION, 104, 3, -1},
 	{CONVOLUTION, 105, 3, -1}, {CONVOLUTION, 106, 3, 1}, {HEURISTICS, 200, 8, 1}, {HEURISTICS, 201, 15, 1}, {PLAN, 400, 0, 1}, {PLAN, 401, 15, 1},
@@ -82,7 +82,7 @@ int cudnnBackendSetAttribute(struct desc *d, int name, int type, int64_t count, 
 	return BAD;
 }
 
-// parts are the convolution, w, x and y of an operation.
+// parts returns the convolution, w, x and y of an operation.
 struct parts { const struct desc *c, *w, *x, *y; };
 static struct parts parts(const struct desc *o) {
 	int first = o->kind == FORWARD ? 700 : o->kind == DATA ? 706 : 712;
@@ -120,7 +120,7 @@ int cudnnBackendFinalize(struct desc *d) {
 		break;
 	case HEURISTICS:
 		d->graph = other(d, 201, 0);
-		if (number(d, 200) == 0 && integer(parts(other(d->graph, 801, 0)).y, 902, 1) == 11) return NOT_SUPPORTED; // what only the other engines know
+		if (number(d, 200) == 0 && integer(parts(other(d->graph, 801, 0)).y, 902, 1) == 11) return NOT_SUPPORTED; // supported only by the other engines
 		break;
 	case PLAN:
 		d->graph = other(d, 401, 0)->graph;
@@ -138,7 +138,7 @@ int cudnnBackendFinalize(struct desc *d) {
 int cudnnBackendGetAttribute(struct desc *d, int name, int type, int64_t want, int64_t *got, void *to) {
 	CALL("cudnnBackendGetAttribute");
 	if (d->kind == HEURISTICS && name == 202 && type == 15 && d->ready) {
-		*got = want < 5 ? want : 5; // four that do not serve come first
+		*got = want < 5 ? want : 5; // the first four are unacceptable
 		for (int i = 0; i < *got; i++) {
 			struct desc *c = ((struct desc **)to)[i];
 			c->ready = 1, c->number = i, c->graph = d->graph;
@@ -152,11 +152,11 @@ int cudnnBackendGetAttribute(struct desc *d, int name, int type, int64_t want, i
 		return 0;
 	}
 	if (d->kind == ENGINE && name == 1303 && type == 11 && want >= 6) {
-		static const int notes[] = {4, 0, 0, 0, 0}; // by number: undetermined, none, more than there is room for, none, none
+		static const int notes[] = {4, 0, 0, 0, 0}; // by engine: nondeterministic, none, more than the caller has room for, none, none
 		int strict = number(parts(other(d->graph, 801, 0)).x, 901) == 0;
 		*got = d->number == 0 || d->number == 2 || !strict;
 		if (*got) *(int *)to = notes[d->number];
-		if (d->number == 2) *got = want + 1; // those that were not asked for may be anything
+		if (d->number == 2) *got = want + 1; // notes that were not requested are undefined
 		return 0;
 	}
 	if (d->kind == PLAN && name == 402 && type == 3 && want == 1) {
@@ -187,12 +187,12 @@ static void put(int type, void *p, int64_t i, float sum) {
 		((float *)p)[i] = sum;
 		return;
 	}
-	uint32_t u; // small whole numbers
+	uint32_t u; // small integers
 	memcpy(&u, &sum, 4);
 	((uint16_t *)p)[i] = type == 9 ? u >> 16 : sum == 0 ? 0 : (u >> 16 & 0x8000) | ((u & 0x7fffffff) - (112u << 23)) >> 13;
 }
 
-// element is where that of an index lies.
+// element returns the address of the element at an index.
 static int64_t element(const struct desc *t, const int64_t *index) {
 	int64_t n = 0;
 	for (int i = 0; i < find(t, 902)->count; i++) n += index[i] * integer(t, 903, i);
@@ -246,7 +246,7 @@ int cudnnBackendExecute(struct handle *h, struct desc *plan, struct desc *pack) 
 	for (int i = 1; i < operations; i++) {
 		const struct desc *a = other(plan->graph, 801, i);
 		if (a->kind != APPLY || number(other(a, 750, 0), 1) != 0) return BAD;
-		int passes = find(other(a, 750, 0), 2) && number(other(a, 750, 0), 2) == 1; // NaN
+		int passes = find(other(a, 750, 0), 2) && number(other(a, 750, 0), 2) == 1; // NaN passes through
 		for (int64_t n = 0; n < size(p.y); n++) {
 			int64_t y[5];
 			split(p.y, n, y);

@@ -1,5 +1,5 @@
-// A libcuda.so.1 for tests of the binding: it looks at every argument that it is given and answers 1 (CUDA_ERROR_INVALID_VALUE) to what it did not hand out. The
-// device's memory is the host's; a launch writes its grid, its block and its arguments through the first argument.
+// A libcuda.so.1 for tests of the binding: it checks every argument and returns 1 (CUDA_ERROR_INVALID_VALUE) for handles
+// that it did not create. Device memory is host memory; a launch writes its grid, its block and its arguments through the first argument.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ R cuLaunchKernel(H f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsign
 	memcpy(out, v, sizeof v);
 	return 0;
 }
-/* A map holds what it was made of. The strides of a matrix are one fewer than its axes. */
+/* A map holds its description. A matrix has one stride fewer than it has axes. */
 R cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *address, const uint64_t *lengths, const uint64_t *strides, const unsigned *box, const unsigned *steps,
                          int interleave, int swizzle, int promotion, int fill) {
 	if ((uintptr_t)map % 64 || (type != 6 && type != 9) || rank < 2 || rank > 3 || (uintptr_t)address % 16 || interleave || swizzle != 3 || promotion != 3 || fill) return 1;

@@ -1,4 +1,4 @@
-// Libraries that only know their version: VERSION, or MAJOR and MINOR.
+// Libraries that only return their version: VERSION, or MAJOR and MINOR.
 #include <stddef.h>
 #ifdef VERSION
 size_t cublasLtGetVersion(void) { return VERSION; }

@@ -1,6 +1,6 @@
-// A libnccl.so.2 for tests of the binding. Ranks are threads or processes, which meet in shared memory that is named by the unique id; device memory is the host's.
-// As the library does, it returns at once: a thread of each communicator does the work in order and waits for ranks that do not come until it is aborted. Every
-// argument is looked at: what was not handed out is an invalid argument (4). NCCL_FAKE_FAIL="call number" makes a call fail.
+// A libnccl.so.2 for tests of the binding. Ranks are threads or processes, connected by shared memory that is named by the unique id; device memory is host
+// memory. Calls return at once, as in the library: each communicator has a thread that does the work in order, and that waits for missing ranks until it is
+// aborted. Every argument is checked: a handle that was not created here is an invalid argument (4). NCCL_FAKE_FAIL="call number" makes a call fail.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 
 typedef struct { char b[128]; } id_;
 struct message { int what, type, op, root; size_t count; char data[BYTES]; };
-struct box { int begin, end; struct message m[DEPTH]; }; // from one rank to another one
+struct box { int begin, end; struct message m[DEPTH]; }; // messages from one rank to another
 struct segment { pthread_mutex_t mu; int ready, ranks, joined; struct box boxes[RANKS][RANKS]; };
 struct job { int what, type, op, root; size_t count; const char *in; char *out; };
 struct comm {
@@ -55,7 +55,7 @@ const char *ncclGetLastError(void *c) { return last; }
 int ncclGetUniqueId(id_ *id) {
 	static int k;
 	if (fails("ncclGetUniqueId")) return 2;
-	for (int i = 0; i < 128; i++) id->b[i] = i; // all of it must come back
+	for (int i = 0; i < 128; i++) id->b[i] = i; // all of it must be passed back
 	memset(id->b, 0, 32);
 	struct timespec t;
 	clock_gettime(CLOCK_REALTIME, &t);
@@ -151,7 +151,7 @@ static void *serve(void *p) {
 	if (!(c->s = map(c->name, c->ranks)) || c->s->ranks != c->ranks) { pthread_mutex_lock(&c->mu); c->state = 2; c->stop = 1; pthread_mutex_unlock(&c->mu); return 0; }
 	__sync_add_and_fetch(&c->s->joined, 1);
 	while (__sync_fetch_and_add(&c->s->joined, 0) < c->ranks && !get(c, &c->stop)) rest();
-	shm_unlink(c->name); // the first one does it; nobody else comes
+	shm_unlink(c->name); // the first rank does it; no others will connect
 	pthread_mutex_lock(&c->mu);
 	c->state = 0;
 	while (!c->stop) {
@@ -203,7 +203,7 @@ int ncclGroupEnd(void) {
 	if (--depth) return 0;
 	int r = fails("ncclGroupEnd") ? 3 : 0, n = held;
 	held = 0;
-	for (int i = 0; i < n && !r; i++) r = submit(group[i].c, &group[i].j); // a send waits for nobody while its box has room
+	for (int i = 0; i < n && !r; i++) r = submit(group[i].c, &group[i].j); // a send does not wait while its box has room
 	return r ? r : 7;
 }
 static int call(const char *name, int what, const void *in, void *out, size_t count, int type, int op, int root, struct comm *c, void *stream) {
@@ -239,6 +239,6 @@ int ncclCommFinalize(struct comm *c) {
 int ncclCommDestroy(struct comm *c) { return !find(c) || !c->finalized ? 4 : end(c); }
 int ncclCommAbort(struct comm *c) { return find(c) ? end(c) : 4; }
 
-// For the test: whether all work of a communicator is done, and how many are alive.
+// For tests: whether all work of a communicator is done, and how many communicators are alive.
 int fake_idle(struct comm *c) { pthread_mutex_lock(&c->mu); int yes = c->begin == c->end || c->state > 0; pthread_mutex_unlock(&c->mu); return yes; }
 int fake_alive(void) { int n = 0; for (int i = 0; i < COMMS; i++) n += comms[i].live; return n; }
