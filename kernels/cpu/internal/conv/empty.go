@@ -4,8 +4,8 @@ package conv
 // is left.
 func (s *Shape) without() bool { return s.InChannels == 0 || s.OutChannels == 0 }
 
-// onlyBias computes a convolution without input channels.
-func onlyBias[T Float](y, bias []T, relu bool) {
+// computeBias computes a convolution without input channels.
+func computeBias[T Float](y, bias []T, relu bool) {
 	clear(y)
 	if len(bias) == 0 {
 		return

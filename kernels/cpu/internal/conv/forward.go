@@ -106,7 +106,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		n.need("bias", len(bias), n.OutChannels)
 	}
 	if n.without() {
-		onlyBias(y[:n.sizeY()], bias, relu)
+		computeBias(y[:n.sizeY()], bias, relu)
 		return
 	}
 	if n.pointwise() {

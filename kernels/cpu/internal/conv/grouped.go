@@ -103,7 +103,7 @@ func (c *correlation[T]) groupedRectangle(n, d int, h, w span) {
 		Lines: h.end - h.first, ALine: ax[1].inStep * rowX, CLine: ax[1].outStep * rowY,
 		BK: taps, BOuter: c.inGroup * taps, BVector: ax[1].taps * c.inGroup * taps, AOuter: ax[1].tapStep * rowX, Outer: h.tapEnd - h.tap}
 	if w.tap == w.tapEnd || h.tap == h.tapEnd {
-		c.groupedNothing(&g)
+		c.groupedWithoutInput(&g)
 		return
 	}
 	x := ((n*ax[0].in+d*ax[0].inStep+ax[0].inOffset)*ax[1].in+h.first*ax[1].inStep+ax[1].inOffset+h.tap*ax[1].tapStep)*rowX +
@@ -121,8 +121,8 @@ func (c *correlation[T]) groupedRectangle(n, d int, h, w span) {
 	micro.RunGrouped(&g)
 }
 
-// groupedNothing computes outputs that see nothing of the input.
-func (c *correlation[T]) groupedNothing(g *micro.Grouped[T]) {
+// groupedWithoutInput computes outputs that see nothing of the input.
+func (c *correlation[T]) groupedWithoutInput(g *micro.Grouped[T]) {
 	for col := 0; col < c.out; col += c.lanes {
 		t := micro.Tile[T]{Rows: g.Rows, Cols: c.lanes, Lines: g.Lines, C: g.C[col:], CRow: g.CRow, CLine: g.CLine, ReLU: g.ReLU}
 		if g.Bias != nil {

@@ -37,7 +37,7 @@ func planesForm[T Float](s *Shape) bool {
 // planes reports whether its result is. Tiles compute sums of many inputs well enough without copies, and strides leave
 // most of a copy unused.
 func planes[T Float](s *Shape) bool {
-	if !planesForm[T](s) || planesSeenLittle[T](s) {
+	if !planesForm[T](s) || planesMostlyUnused[T](s) {
 		return false
 	}
 	few := s.InChannels <= planesInputs*s.Groups
@@ -60,7 +60,7 @@ func planesPairs(s *Shape) bool {
 
 // planesWeights reports whether its kernel gradient is computed with planes.
 func planesWeights[T Float](s *Shape) bool {
-	return planesForm[T](s) && !few[T](s) && (manyTaps(s) || !planesSeenLittle[T](s))
+	return planesForm[T](s) && !few[T](s) && (manyTaps(s) || !planesMostlyUnused[T](s))
 }
 
 // planesData reports whether its input gradient is.
@@ -68,7 +68,7 @@ func planesData[T Float](s *Shape) bool {
 	if single[T]() {
 		return planesForm[T](s) && planesPairs(s)
 	}
-	return planesForm[T](s) && (!planesSeenLittle[T](s) || manyTaps(s))
+	return planesForm[T](s) && (!planesMostlyUnused[T](s) || manyTaps(s))
 }
 
 // planesSize is the number of elements of the planes of that many images.

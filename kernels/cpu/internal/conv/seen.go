@@ -22,14 +22,14 @@ func (s *Shape) seen() (products, pixels int) {
 	return products, pixels
 }
 
-// repeatsLittle reports whether repeated channels would be used too little, or would fill too little of a vector.
-func repeatsLittle[T Float](s *Shape) bool {
+// repeatsMostlyUnused reports whether repeated channels would be used too little, or would fill too little of a vector.
+func repeatsMostlyUnused[T Float](s *Shape) bool {
 	products, pixels := s.seen()
 	return single[T]() && (s.OutChannels/s.Groups >= seenFilters && 4*products < 5*pixels || s.OutChannels < planesChannels && s.Kernel[0] > 1)
 }
 
-// planesSeenLittle reports whether planes would be used too little.
-func planesSeenLittle[T Float](s *Shape) bool {
+// planesMostlyUnused reports whether planes would be used too little.
+func planesMostlyUnused[T Float](s *Shape) bool {
 	products, pixels := s.seen()
 	return single[T]() && volume(s.Strides) >= seenStrides && 2*products < 3*pixels
 }

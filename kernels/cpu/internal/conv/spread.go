@@ -110,7 +110,7 @@ func spreadRows(c *correlation[float32], worker, n, d, first, end int) {
 				continue
 			}
 			if h.tap == h.tapEnd || td == tdEnd {
-				spreadNothing(c, g, n, d, h, span{0, c.axes[2].out, 0, 0})
+				spreadWithoutInput(c, g, n, d, h, span{0, c.axes[2].out, 0, 0})
 				continue
 			}
 			for at := 0; at < c.axes[2].out; at += c.spread.outputs {
@@ -129,8 +129,8 @@ type spreadBlock struct {
 	g                 int
 }
 
-// spreadNothing computes outputs of the group that see nothing of the input.
-func spreadNothing(c *correlation[float32], g, n, d int, h, w span) {
+// spreadWithoutInput computes outputs of the group that see nothing of the input.
+func spreadWithoutInput(c *correlation[float32], g, n, d int, h, w span) {
 	for col := 0; col < c.outGroup; col += micro.PanelWidth[float32]() {
 		c.rectangle(n, d, h, w, g, col, min(micro.PanelWidth[float32](), c.outGroup-col), whole)
 	}
@@ -164,7 +164,7 @@ func computeSpread(c *correlation[float32], b *spreadBlock, h span, at, end int)
 			continue
 		}
 		if w.tap == w.tapEnd {
-			spreadNothing(c, b.g, b.n, b.d, h, w)
+			spreadWithoutInput(c, b.g, b.n, b.d, h, w)
 			continue
 		}
 		addSpread(c, b, z, h, w, pixels*columns, w.first+ax[2].inOffset+w.tap*ax[2].tapStep-low)

@@ -22,7 +22,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		return
 	}
 	if n.without() {
-		onlyBias(dx[:n.sizeX()], bias, relu)
+		computeBias(dx[:n.sizeX()], bias, relu)
 		return
 	}
 	if n.pointwise() {

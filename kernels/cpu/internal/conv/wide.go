@@ -75,22 +75,22 @@ func stridesWide[T Float](s *Shape) bool {
 // isWideForward reports whether the convolution is computed along the width; if package micro slides over rows, it is
 // not.
 func isWideForward[T Float](s *Shape) bool {
-	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !slidesForward[T](s) && (!s.oneOfSeveral() || s.Out()[2] >= wideRow)
+	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !slidesForward[T](s) && (!s.skipsPixels() || s.Out()[2] >= wideRow)
 }
 
 // isWideData reports the same for the input gradient.
 func isWideData[T Float](s *Shape) bool {
-	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !s.oneOfSeveral()
+	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !s.skipsPixels()
 }
 
 // isWideGradient reports the same for the kernel gradient.
 func isWideGradient[T Float](s *Shape) bool {
-	return isWide[T](s, 10) && !slidesSums[T](s) && !s.oneOfSeveral()
+	return isWide[T](s, 10) && !slidesSums[T](s) && !s.skipsPixels()
 }
 
-// oneOfSeveral reports whether the window is a single tap and its stride skips pixels of a row. Copying these takes
+// skipsPixels reports whether the window is a single tap and its stride skips pixels of a row. Copying these takes
 // longer than the products.
-func (s *Shape) oneOfSeveral() bool { return volume(s.Kernel) == 1 && s.Strides[2] > 1 }
+func (s *Shape) skipsPixels() bool { return volume(s.Kernel) == 1 && s.Strides[2] > 1 }
 
 // newWide returns the geometry for the axes of a correlation whose rows have out pixels, each of which sees planes
 // planes.

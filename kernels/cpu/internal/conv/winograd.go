@@ -48,7 +48,7 @@ const (
 	winogradPixels   = 5   // along each axis: fewer leave too few tiles for a product
 	winogradLarge    = 25  // fewest tiles of 4x4 outputs of an image: fewer fill no products, and the kernel has more matrices to read
 	largeWhole       = 16  // fewest of them if the image cuts none off
-	largeSpares      = 3.2 // direct products for each of Winograd's that make tiles of 4x4 pay for few channels too
+	minLargeSavings  = 3.2 // direct products for each of Winograd's that make tiles of 4x4 pay for few channels too
 	winogradTiles    = 64  // tiles of a block; each block reads the kernel
 	manyTiles        = 112
 	fewTiles         = 42        // the same if each tile sees several groups of taps
@@ -73,10 +73,10 @@ func NewWinograd(s *Shape) *Winograd {
 	case min(n.Kernel[1], n.Kernel[2]) == 2:
 		return nil
 	case w.flat || n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1}:
-		if min(w.depth(), n.OutChannels) < winogradChannels || !w.spares(tiles) {
+		if min(w.depth(), n.OutChannels) < winogradChannels || !w.savesEnough(tiles) {
 			return nil
 		}
-	case min(w.out[1], w.out[2]) < winogradPixels || min(n.InChannels, n.OutChannels) < winogradChannels && !w.paysForFew(tiles):
+	case min(w.out[1], w.out[2]) < winogradPixels || min(n.InChannels, n.OutChannels) < winogradChannels && !w.paysForFewChannels(tiles):
 		return nil
 	case tiles < winogradLarge && (tiles < largeWhole || w.out[1]%4 != 0 || w.out[2]%4 != 0):
 		w.prepare(2)
@@ -84,9 +84,9 @@ func NewWinograd(s *Shape) *Winograd {
 	return w
 }
 
-// paysForFew reports whether that many tiles of 4x4 outputs pay even for few channels, if these fill vectors.
-func (w *Winograd) paysForFew(tiles int) bool {
-	return tiles >= winogradLarge && w.Spared() >= largeSpares && fillsGradient(w.shape.InChannels) && fillsGradient(w.shape.OutChannels)
+// paysForFewChannels reports whether that many tiles of 4x4 outputs pay even for few channels, if these fill vectors.
+func (w *Winograd) paysForFewChannels(tiles int) bool {
+	return tiles >= winogradLarge && w.Spared() >= minLargeSavings && fillsGradient(w.shape.InChannels) && fillsGradient(w.shape.OutChannels)
 }
 
 // prepare computes what follows from the shape, for tiles of side x side outputs.
@@ -100,23 +100,23 @@ func (w *Winograd) prepare(side int) {
 }
 
 const (
-	lineTiles    = 6        // fewest tiles of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
-	groupTiles   = 6        // fewest tiles of an image, for large kernels
-	leastOfInput = 8        // fewest input channels: fewer fill no vectors
-	lineSpares   = 1.3      // direct products for each of Winograd's, for kernels of one row
-	groupSpares  = 1.8      // the same for large kernels, whose groups are transformed one by one
-	mostOfKernel = 32 << 20 // most bytes of a transformed kernel
+	lineTiles        = 6        // fewest tiles of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
+	groupTiles       = 6        // fewest tiles of an image, for large kernels
+	minInputChannels = 8        // fewest input channels: fewer fill no vectors
+	minLineSavings   = 1.3      // direct products for each of Winograd's, for kernels of one row
+	minGroupSavings  = 1.8      // the same for large kernels, whose groups are transformed one by one
+	maxKernelBytes   = 32 << 20 // most bytes of a transformed kernel
 )
 
-// spares reports whether groups of taps save enough products to pay for the transformations, with that many tiles of an
-// image.
-func (w *Winograd) spares(tiles int) bool {
+// savesEnough reports whether groups of taps save enough products to pay for the transformations, with that many tiles
+// of an image.
+func (w *Winograd) savesEnough(tiles int) bool {
 	n := &w.shape
-	least, spares := groupTiles, groupSpares
+	least, savesEnough := groupTiles, minGroupSavings
 	if w.flat {
-		least, spares = lineTiles, lineSpares
+		least, savesEnough = lineTiles, minLineSavings
 	}
-	return tiles >= least && 4*w.KernelSize() <= mostOfKernel && n.InChannels >= leastOfInput && w.Spared() >= spares
+	return tiles >= least && 4*w.KernelSize() <= maxKernelBytes && n.InChannels >= minInputChannels && w.Spared() >= savesEnough
 }
 
 // Spared returns how many products [Forward] has for each product of w.

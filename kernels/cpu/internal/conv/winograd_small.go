@@ -5,9 +5,9 @@ package conv
 // turned around.
 
 const (
-	smallTiles  = 64  // fewest tiles of all images: fewer do not pay for the transformation of the kernel
-	smallSpares = 1.7 // direct products for each of Winograd's: they are fewer if an image cuts off most of its last tiles
-	mostPad     = 2   // most taps beyond the edge of an image: a kernel of three sees no more
+	smallTiles      = 64  // fewest tiles of all images: fewer do not pay for the transformation of the kernel
+	minSmallSavings = 1.7 // direct products for each of Winograd's: they are fewer if an image cuts off most of its last tiles
+	mostPad         = 2   // most taps beyond the edge of an image: a kernel of three sees no more
 )
 
 // NewSmallWinograd returns the convolution by tiles of 2x2 outputs, or nil if [Forward] is better. The kernel is
@@ -27,7 +27,7 @@ func NewSmallWinograd(s *Shape, images int) *Winograd {
 	if min(w.out[1], w.out[2]) < winogradPixels {
 		return nil
 	}
-	if w.prepare(2); images*w.rows*w.cols < smallTiles || w.Spared() < smallSpares {
+	if w.prepare(2); images*w.rows*w.cols < smallTiles || w.Spared() < minSmallSavings {
 		return nil
 	}
 	return w

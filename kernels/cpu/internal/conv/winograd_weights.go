@@ -15,14 +15,14 @@ import (
 // about as much as those of the nine taps.
 
 const (
-	gradientChannels = 64  // channels of a unit, whose sums stay in the second-level cache
-	gradientTiles    = 128 // tiles that are transformed and multiplied together
-	gradientColumns  = 96  // most tiles of a row of an image that are processed together
-	gradientPiece    = 512 // sums that are transformed to taps together
-	gradientSpares   = 1.2 // direct products for each of Winograd's
-	gradientFinish   = 8   // tiles whose products take as long as the final transformation of the sums
-	gradientGap      = 16  // numbers between matrices of tiles: at multiples of 4 KB, they would share a few sets of the first-level cache
-	partTiles        = 64  // fewest tiles of a partial result: fewer do not pay for another transformation
+	gradientChannels   = 64  // channels of a unit, whose sums stay in the second-level cache
+	gradientTiles      = 128 // tiles that are transformed and multiplied together
+	gradientColumns    = 96  // most tiles of a row of an image that are processed together
+	gradientPiece      = 512 // sums that are transformed to taps together
+	minGradientSavings = 1.2 // direct products for each of Winograd's
+	gradientFinish     = 8   // tiles whose products take as long as the final transformation of the sums
+	gradientGap        = 16  // numbers between matrices of tiles: at multiples of 4 KB, they would share a few sets of the first-level cache
+	partTiles          = 64  // fewest tiles of a partial result: fewer do not pay for another transformation
 )
 
 // winogradWeights is the state of a running kernel gradient by Winograd's products.
@@ -56,7 +56,7 @@ func hasWinogradWeights[T Float](s *Shape) bool {
 	}
 	out := s.Out()
 	tiles := ceil(out[1], 2) * ceil(out[2], 2)
-	return s.Batch > 0 && float64(9*s.Batch*out[1]*out[2]) >= gradientSpares*float64(16*(s.Batch*tiles+gradientFinish))
+	return s.Batch > 0 && float64(9*s.Batch*out[1]*out[2]) >= minGradientSavings*float64(16*(s.Batch*tiles+gradientFinish))
 }
 
 // fillsGradient reports whether that many channels fill vectors well enough for the transformations.
