@@ -70,7 +70,7 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 		return 0
 	}
 	size := newPlans(&n, workers).scratchSize(&n, workers)
-	if n.asksBegin() {
+	if n.dependsOnStart() {
 		n.across = true
 		size = max(size, newPlans(&n, workers).scratchSize(&n, workers))
 	}
@@ -96,7 +96,7 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	if p.Size() > 1 {
 		n.Ahead = nil
 	}
-	n.across = n.asksBegin() && beginsAcross(n.B)
+	n.across = n.dependsOnStart() && straddlesLines(n.B)
 	plans := newPlans(&n, p.Size())
 	if need := plans.scratchSize(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), need))

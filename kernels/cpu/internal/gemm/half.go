@@ -203,7 +203,7 @@ func (a *HalfArgs) normal() HalfArgs {
 	pick(&n.LDB, n.TransB, n.K, n.N)
 	pick(&n.LDC, false, n.M, n.N)
 	n.Batch[0], n.Batch[1] = max(n.Batch[0], 1), max(n.Batch[1], 1)
-	n.straighten()
+	n.columnAsRow()
 	return n
 }
 
@@ -343,7 +343,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
 	width := micro.PanelWidth[float32]()
 	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: p.pairs, Vectors: !p.matrices}
-	inTurns := p.turns && a.finiteBehind(matrixA[m*a.LDA:], rows)
+	inTurns := p.turns && a.finiteAfter(matrixA[m*a.LDA:], rows)
 	at := e0*a.StrideC[0] + e1*a.StrideC[1]
 	chunk.matrixB, chunk.at, chunk.m, chunk.n, chunk.cols = matrixB, at, m, n, cols
 	blocks := ceil(p.k, p.blockK)

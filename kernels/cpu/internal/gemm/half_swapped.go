@@ -46,8 +46,8 @@ func (a *HalfArgs) fewColumns(least int) bool {
 	return a.TransA && a.N <= most && a.M >= 4*most && a.K >= least && a.pairs() && !micro.Matrices()
 }
 
-// straighten describes a matrix of one column as one row, which is the same memory.
-func (a *HalfArgs) straighten() {
+// columnAsRow describes a matrix of one column as one row, which is the same memory.
+func (a *HalfArgs) columnAsRow() {
 	if a.K == 1 && a.TransB && a.LDB == 1 && a.Packed == nil {
 		a.TransB, a.LDB = false, a.N
 	}

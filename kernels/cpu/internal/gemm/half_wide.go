@@ -69,9 +69,9 @@ func (p *halfPlan) wideCols(rows int) int {
 	return min(max(wideSums/rows/width, 1)*width, halfCols)
 }
 
-// finiteBehind reports whether the elements behind the first n rows are finite, except for the last row of the matrix.
+// finiteAfter reports whether the elements behind the first n rows are finite, except for the last row of the matrix.
 // If K is even, they are not read and do not matter.
-func (a *HalfArgs) finiteBehind(rows []uint16, n int) bool {
+func (a *HalfArgs) finiteAfter(rows []uint16, n int) bool {
 	if a.K%2 == 0 {
 		return true
 	}

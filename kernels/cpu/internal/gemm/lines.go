@@ -27,10 +27,12 @@ func (a *Args[T]) spacesLines() bool {
 	return true
 }
 
-// asksBegin reports whether the plan depends on where B begins.
-func (a *Args[T]) asksBegin() bool {
+// dependsOnStart reports whether the plan depends on where B begins.
+func (a *Args[T]) dependsOnStart() bool {
 	return a.M >= packMinRows && a.M < packMoreRows && !a.TransB && !a.Packed && a.Panels == nil && !computesHalves() && a.spacesLines()
 }
 
-// beginsAcross reports whether vectors, from the first number on, straddle cache lines.
-func beginsAcross[T Float](b []T) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%line != 0 }
+// straddlesLines reports whether vectors, from the first number on, straddle cache lines.
+func straddlesLines[T Float](b []T) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%line != 0
+}

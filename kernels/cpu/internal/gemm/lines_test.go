@@ -40,7 +40,7 @@ func testBeginWithinLine[T Float](t *testing.T, p *pool.Pool) {
 		}
 		a.A, a.B = random[T](r, entries*m*k), random[T](r, entries*k*a.LDB)
 		q := a.normal()
-		require.Equal(t, asks, q.asksBegin())
+		require.Equal(t, asks, q.dependsOnStart())
 		plain, across := newPlan(&q, 1), q
 		across.across = true
 		packs := newPlan(&across, 1)

@@ -36,13 +36,13 @@ func (a *Args[T]) isNarrow() bool {
 		return false
 	}
 	if !a.isLargeA() {
-		return a.M >= narrowSmallRows && a.K >= narrowSmallSums && a.padsMuch()
+		return a.M >= narrowSmallRows && a.K >= narrowSmallSums && a.mostlyPadding()
 	}
 	return a.N < narrowMinCols || a.N <= narrowMaxCols && a.K > turnMinSums
 }
 
-// padsMuch reports whether B would leave vectors of its panels mostly empty.
-func (a *Args[T]) padsMuch() bool {
+// mostlyPadding reports whether B would leave vectors of its panels mostly empty.
+func (a *Args[T]) mostlyPadding() bool {
 	half := micro.PanelWidth[T]() / 2
 	return a.N < half || a.N > half && a.N <= half+half/4
 }

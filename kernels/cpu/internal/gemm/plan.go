@@ -32,7 +32,7 @@ const (
 	packMinRows    = 64      // rows from which on packing B pays: if the processor computes whole vectors at once and B straddles cache lines;
 	packFlatRows   = 96      // if copies of the weights would take the room of the weights in several workers' caches;
 	packNextRows   = 144     // for a B that is streamed from memory;
-	packMuchRows   = 192     // for a B of more than packBytes whose rows compete for the same cache sets;
+	packLargeRows  = 192     // for a B of more than packBytes whose rows compete for the same cache sets;
 	packMoreRows   = 256     // for other such B, and wherever loads take at most half the time of the products
 	packFewRows    = 4       // most rows for which panels of a transposed B are made in the cache,
 	packShortRows  = 12      // or, with short sums of up to
@@ -197,7 +197,7 @@ func (a *Args[T]) isLargeA() bool { return a.M*a.K*int(sizeOf[T]()) >= turnMinBy
 func (a *Args[T]) packRows(workers int) int {
 	switch {
 	case a.K*a.N*int(sizeOf[T]()) > packBytes && workers <= 1 && a.conflictsB():
-		return packMuchRows
+		return packLargeRows
 	case a.K*a.N*int(sizeOf[T]()) > packBytes:
 		return packMoreRows
 	case a.streams(workers) && a.Batch == [2]int{1, 1}:

@@ -28,7 +28,7 @@ func Prepare[T Float](a *Args[T], workers int) *Product[T] {
 	if a.M > 0 && a.N > 0 && a.K > 0 && !j.args.isRow() {
 		p.plans = newPlans(&j.args, workers)
 		p.scratch = p.plans.scratchSize(&j.args, workers)
-		if j.args.asksBegin() {
+		if j.args.dependsOnStart() {
 			other := j.args
 			other.across = true
 			across := newPlans(&other, workers)
@@ -71,7 +71,7 @@ func (p *Product[T]) RunAhead(workers *pool.Pool, a, b, c, bias, scratch []T, ah
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), p.scratch))
 	default:
 		plans := &p.plans
-		if p.across != nil && beginsAcross(b) {
+		if p.across != nil && straddlesLines(b) {
 			plans = p.across
 		}
 		j.plan, j.scratch = *plans.of(workers), scratch
