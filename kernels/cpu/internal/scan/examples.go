@@ -23,7 +23,7 @@ const NearExamples = 512 << 10
 const WorthExamples = 16
 
 const (
-	farNears  = 16 // number of times NearExamples that stay in the cache beyond the second level
+	farFactor = 16 // number of times NearExamples that stay in the cache beyond the second level
 	farCost   = 3  // cost of a byte beyond that, relative to a byte in between
 	stepParts = 8  // one part in eight could be moved while the steps of a node are prepared
 )
@@ -243,7 +243,7 @@ func (e *examples) moves(bytes int) int {
 	switch {
 	case bytes <= e.near:
 		return 0
-	case bytes <= farNears*e.near:
+	case bytes <= farFactor*e.near:
 		return bytes
 	}
 	return farCost * bytes
