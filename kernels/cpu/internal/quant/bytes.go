@@ -13,7 +13,7 @@ import (
 
 const (
 	unpackMinRows = 6  // fewest rows for which unpacking pays
-	mostZero      = 48 // zero points from -48 up to 47: differences of four-bit numbers and these are bytes whose sums fit into 32 bits
+	maxZeroPoint  = 48 // zero points from -48 up to 47: differences of four-bit numbers and these are bytes whose sums fit into 32 bits
 )
 
 // unpackedRoom returns the bytes that a worker needs for a block of a panel, or 0 if it is not unpacked.
@@ -30,11 +30,11 @@ func fitBytes(zero []int8, excess int32) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	fits := func(z int8) bool {
 		v := int32(z) + excess - nibbleZero
-		return v >= -mostZero && v < mostZero
+		return v >= -maxZeroPoint && v < maxZeroPoint
 	}
-	least, count := int32(-mostZero), uint64(2*mostZero) // the least zero point that fits, and how many fit
+	least, count := int32(-maxZeroPoint), uint64(2*maxZeroPoint) // the least zero point that fits, and how many fit
 	if excess == zeroByte {
-		least, count = -zeroByte, mostZero+nibbleZero
+		least, count = -zeroByte, maxZeroPoint+nibbleZero
 	}
 	words := len(zero) / 8
 	if words > 0 && (excess == zeroByte || excess == nibbleZero) {

@@ -6,8 +6,8 @@ import "unsafe"
 // to bytes where that pays, and panels of bytes are multiplied as they are.
 func (f family) dotsBytes() bool { return f == familyVNNI || f == familyAMX }
 
-// timeOfDigits is the time of a product with digits of many rows and columns, relative to one of float32.
-func (f family) timeOfDigits() float64 {
+// digitsTime is the time of a product with digits of many rows and columns, relative to one of float32.
+func (f family) digitsTime() float64 {
 	switch f {
 	case familyAVX2:
 		return 2.2

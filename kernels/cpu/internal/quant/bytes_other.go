@@ -5,8 +5,8 @@ package quant
 // dotsBytes reports whether an instruction adds four products of an unsigned and a signed byte.
 func (f family) dotsBytes() bool { return false }
 
-// timeOfDigits is the time of a product with digits of many rows and columns, relative to one of float32.
-func (f family) timeOfDigits() float64 {
+// digitsTime is the time of a product with digits of many rows and columns, relative to one of float32.
+func (f family) digitsTime() float64 {
 	if f == familyDots {
 		return 0.95
 	}

@@ -14,7 +14,7 @@ func TestZeroPointsThatFitBytes(t *testing.T) {
 					}
 					zero[at] = int8(v)
 					difference := int32(v) + excess - nibbleZero
-					if want := difference >= -mostZero && difference < mostZero; fitBytes(zero, excess) != want {
+					if want := difference >= -maxZeroPoint && difference < maxZeroPoint; fitBytes(zero, excess) != want {
 						t.Fatalf("zero point %d with the excess %d at %d of %d: received %v", v, excess, at, n, !want)
 					}
 				}

@@ -30,10 +30,10 @@ const (
 	mostRows   = 1 << 18  // rows whose sums fit into 32 bits
 	sumsSize   = 4 * digits
 
-	mostUnsigned = 1 << 16 // most rows of a block, whatever its zero points
+	maxUnsignedRows = 1 << 16 // most rows of a block, whatever its zero points
 
-	itemsOfWorker = 4 // fewest items for each of several workers; rows of panels are divided to get them
-	leastRows     = 8 // fewest rows of an item then
+	minWorkerItems = 4 // fewest items for each of several workers; rows of panels are divided to get them
+	leastRows      = 8 // fewest rows of an item then
 )
 
 // NibbleArgs describes a product. Only one goroutine at a time may use it; it can be reused.
@@ -205,7 +205,7 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	}
 	_, blocks, all := nibbleShape(a.K, a.Block)
 	if blocks == 0 {
-		a.noSums()
+		a.multiplyEmpty()
 		return
 	}
 	if need := NibbleScratch(a.M, a.K, a.Block, p.Size()); len(a.Scratch) < need || len(a.B) < NibbleSize(a.K, a.N, a.Block) {
@@ -223,8 +223,8 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	p.Parallel(a.M, max(1, 1<<16/a.K), (*nibbleRows)(a))
 	panels := (a.N + Width - 1) / Width
 	a.parts = 1
-	if workers := p.Workers(); workers > 1 && panels < itemsOfWorker*workers {
-		a.parts = max(min(itemsOfWorker*workers/panels, a.M/leastRows), 1)
+	if workers := p.Workers(); workers > 1 && panels < minWorkerItems*workers {
+		a.parts = max(min(minWorkerItems*workers/panels, a.M/leastRows), 1)
 	}
 	p.Parallel(panels*a.parts, max(1, 1<<18*a.parts/(a.M*a.K*Width)), a)
 	if a.ReLU {
@@ -234,8 +234,8 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	a.Bias = nil
 }
 
-// noSums computes the product if there is nothing to add up.
-func (a *NibbleArgs) noSums() {
+// multiplyEmpty computes the product if there is nothing to add up.
+func (a *NibbleArgs) multiplyEmpty() {
 	for panel := range (a.N + Width - 1) / Width {
 		a.beginRows(panel, 0, a.M)
 	}

@@ -19,7 +19,7 @@ type NibblePanels struct {
 // are bytes where no instruction adds four products.
 func AsFloats(m, n, k, block int, bytes bool) bool {
 	rows := blockOf(block, k)
-	if (block > 0 || bytes) && rows > mostUnsigned {
+	if (block > 0 || bytes) && rows > maxUnsignedRows {
 		return true
 	}
 	if active().inTiles(m, k, block, bytes) {
@@ -28,7 +28,7 @@ func AsFloats(m, n, k, block int, bytes bool) bool {
 	if bytes {
 		return !active().dotsBytes() || 1.05+4.5/float64(m) < 0.75+36/float64(rows)+60/float64(n)
 	}
-	unpacked, digits := 1.02+6/float64(m), active().timeOfDigits()+35/float64(n)
+	unpacked, digits := 1.02+6/float64(m), active().digitsTime()+35/float64(n)
 	if block > 0 {
 		digits += 16 / float64(block)
 	}
