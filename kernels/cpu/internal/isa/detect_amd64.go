@@ -23,7 +23,7 @@ func detect() (f Features) {
 func detectSlow(have Features) Features {
 	const genu = 'G' | 'e'<<8 | 'n'<<16 | 'u'<<24
 	_, vendor, _, _ := cpuid(0, 0)
-	return slowOf(vendor == genu, have)
+	return slowFeatures(vendor == genu, have)
 }
 
 // detectHalfUnits reports whether CPUID calls 256 bits optimal, but not 512: bits 2 and 3 of leaf 8000001A, which only

@@ -34,11 +34,11 @@ func MatrixRegisters() bool {
 // findSlow is detectSlow, except in tests.
 var findSlow = detectSlow
 
-// slowOf returns the features whose kernels are slower than those without them. Intel's processors since Sapphire
+// slowFeatures returns the features whose kernels are slower than those without them. Intel's processors since Sapphire
 // Rapids, which all have AVX512_FP16, leave pairs of bfloat16 to AMX: there, VDPBF16PS takes at least four times as
 // long as VFMADD231PS, for twice the products. The rule goes by the processor and not by a measurement, because the
 // bits of results depend on it. With AMX, the few products that cannot use it still go in pairs.
-func slowOf(intel bool, have Features) Features {
+func slowFeatures(intel bool, have Features) Features {
 	if intel && have.Has(AVX512FP16) && !have.Has(AMXBF16) {
 		return have & AVX512BF16
 	}

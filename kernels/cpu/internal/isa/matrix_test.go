@@ -39,10 +39,10 @@ func TestMatrixRegistersRefused(t *testing.T) {
 
 // Features that pay only together with the matrix registers are dropped without them, but tests may still use them.
 func TestSlowWithoutMatrixRegisters(t *testing.T) {
-	findSlow = func(have Features) Features { return slowOf(true, have) }
+	findSlow = func(have Features) Features { return slowFeatures(true, have) }
 	defer func() { findSlow = detectSlow }()
 	require.Equal(t, AVX512BF16, findSlow(Vectors512|AVX512BF16|AVX512FP16))
-	require.Zero(t, slowOf(false, Vectors512|AVX512BF16|AVX512FP16), "AMD's are fast")
+	require.Zero(t, slowFeatures(false, Vectors512|AVX512BF16|AVX512FP16), "AMD's are fast")
 	require.Zero(t, findSlow(Vectors512|AVX512BF16), "and so are Intel's before")
 	pretend(t, Vectors512|AVX512BF16|AVX512FP16|matrices)
 	require.Zero(t, findSlow(detected))
