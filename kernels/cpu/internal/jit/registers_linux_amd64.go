@@ -146,8 +146,8 @@ func (c *compiler) moving() instruction {
 	return map0F | withF2 | 0x6f
 }
 
-// lengthOfMask returns the vector length for the bytes of a mask, of which those that exist are used.
-func (c *compiler) lengthOfMask() instruction {
+// maskLength returns the vector length for the bytes of a mask, of which those that exist are used.
+func (c *compiler) maskLength() instruction {
 	switch c.size {
 	case 1:
 		return 0
@@ -158,7 +158,7 @@ func (c *compiler) lengthOfMask() instruction {
 }
 
 func (c *compiler) loadMask(r int, p uint8) {
-	t, length := c.temporary(), c.lengthOfMask()
+	t, length := c.temporary(), c.maskLength()
 	if m := c.elements(p, 1); c.size == 8 && !c.tail {
 		c.memory(map0F|withF3|wide|short|0x7e, t, 0, m, predicate{})
 	} else {
@@ -168,7 +168,7 @@ func (c *compiler) loadMask(r int, p uint8) {
 }
 
 func (c *compiler) storeMask(k int, p uint8) {
-	t, length := c.temporary(), c.lengthOfMask()
+	t, length := c.temporary(), c.maskLength()
 	c.registers(map0F|withF2|length|0x6f, t, 0, c.constantRegister(maskOnes), predicate{k, true})
 	if m := c.elements(p, 1); c.size == 8 && !c.tail {
 		c.memory(map0F|with66|wide|short|0xd6, t, 0, m, predicate{})
