@@ -49,7 +49,7 @@ const (
 	slideGroup = 32 // fewest pixels, if there are as many, whose products SlideSums adds up before it adds them to memory
 	slideRows  = 3  // rows of the kernel that SlideSums computes together
 
-	slideLeast7 = 3 // fewest pixels of a line with seven taps
+	minSlide7Pixels = 3 // fewest pixels of a line with seven taps
 
 	// SlideSkip is how many pixels of a line are computed together with stride 2 or two taps.
 	SlideSkip = 4
@@ -61,7 +61,7 @@ func SlideLeast(taps, stride int) int {
 	case stride == 2 || taps == 2:
 		return SlideSkip
 	case taps == 7:
-		return slideLeast7
+		return minSlide7Pixels
 	}
 	return 1
 }

@@ -60,7 +60,7 @@ func TestSlideAgainstFloat64(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		for i := range 900 {
 			taps, channels := 3+2*(i%3), slideLanes+i/3%48
-			least := map[int]int{3: 1, 5: 1, 7: slideLeast7}[taps]
+			least := map[int]int{3: 1, 5: 1, 7: minSlide7Pixels}[taps]
 			s := Slide[float32]{Pixels: least + rng.IntN(21), Channels: channels, Step: channels + rng.IntN(3), Taps: taps, Segments: 1 + rng.IntN(4), Lines: 1 + rng.IntN(3),
 				Left: rng.IntN(2) == 0, Right: rng.IntN(2) == 0, ReLU: rng.IntN(3) == 0, Stride: rng.IntN(3)}
 			if s.Stride == 2 {

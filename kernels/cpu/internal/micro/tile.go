@@ -138,7 +138,7 @@ func Run[T Float](t *Tile[T]) {
 		t.checkVectors(l)
 	}
 	if rest := t.Cols % l; rest != 0 && t.lastB()+t.Cols+l-rest > cap(t.B) {
-		if PanelWidth[T]() == 32 && endsApart((*Tile[float32])(unsafe.Pointer(t))) {
+		if PanelWidth[T]() == 32 && splitsLastProducts((*Tile[float32])(unsafe.Pointer(t))) {
 			return
 		}
 		full -= rest
@@ -151,14 +151,14 @@ func Run[T Float](t *Tile[T]) {
 	}
 }
 
-// leastApart is the length of sums from which on it is faster to compute their last products separately.
-const leastApart = 32
+// minSplitSums is the length of sums from which on it is faster to compute their last products separately.
+const minSplitSums = 32
 
-// endsApart computes the last products separately if B has no whole vectors of columns behind them, so that only these
-// are computed one number at a time. It reports whether it did. Sums must be added to C, and nothing else may be done
-// to them.
-func endsApart(t *Tile[float32]) bool {
-	if t.K*t.Segments*t.Outer < leastApart || !t.Accumulate || t.Continue || t.Pairs || t.ReLU || t.Bias != nil || t.Lines > 1 {
+// splitsLastProducts computes the last products separately if B has no whole vectors of columns behind them, so that
+// only these are computed one number at a time. It reports whether it did. Sums must be added to C, and nothing else
+// may be done to them.
+func splitsLastProducts(t *Tile[float32]) bool {
+	if t.K*t.Segments*t.Outer < minSplitSums || !t.Accumulate || t.Continue || t.Pairs || t.ReLU || t.Bias != nil || t.Lines > 1 {
 		return false
 	}
 	u := *t
