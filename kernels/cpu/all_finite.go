@@ -50,26 +50,26 @@ func buildAllFinite(b *build) func() {
 	}
 }
 
-// firstBeyondHalf is the smallest float32 that float16 rounds to infinity.
-const firstBeyondHalf = 65520
+// float16Overflow is the smallest float32 that float16 rounds to infinity.
+const float16Overflow = 65520
 
 // floatsFinite is buildAllFinite for float32, or for float32 that will be rounded to float16.
 func floatsFinite(b *build) func() {
 	out, beyond := b.out(0), float32(math.Inf(1))
 	if b.n.Op == ir.Convert {
-		beyond = firstBeyondHalf
+		beyond = float16Overflow
 	}
-	look := lookAtFloats(b, b.in(0), beyond)
+	look := floatsFiniteCheck(b, b.in(0), beyond)
 	return func() { plan.Data[bool](out)[0] = look() }
 }
 
-// lookAtFloats returns a function that reports whether all numbers of an operand are smaller in magnitude than beyond,
-// and none is NaN. If the sum of the squares is below the square of beyond, this is true of every number, and one read
-// is enough. Otherwise it checks the largest and the smallest number, either of which is NaN if any number is.
-func lookAtFloats(b *build, in *plan.Operand, beyond float32) func() bool {
+// floatsFiniteCheck returns a function that reports whether all numbers of an operand are smaller in magnitude than
+// beyond, and none is NaN. If the sum of the squares is below the square of beyond, this is true of every number, and
+// one read is enough. Otherwise it checks the largest and the smallest number, either of which is NaN if any number is.
+func floatsFiniteCheck(b *build, in *plan.Operand, beyond float32) func() bool {
 	surely := beyond
-	if beyond == firstBeyondHalf {
-		surely = surelyHalf * surelyHalf // by more than the rounding errors of the sums
+	if beyond == float16Overflow {
+		surely = safeFloat16 * safeFloat16 // by more than the rounding errors of the sums
 	}
 	var found atomic.Bool
 	look := b.rt().parallel(in.N, 1<<14, func(_ *worker, lo, hi int) {

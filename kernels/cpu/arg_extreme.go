@@ -24,7 +24,7 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 			return at
 		}
 	}
-	if !ok && isKey[T]() && len(x) < leastRare {
+	if !ok && isKey[T]() && len(x) < minBranching {
 		return firstByKeys(x, 1, largest)
 	}
 	if largest {
@@ -98,9 +98,9 @@ const (
 	leastFloats = 24
 )
 
-// leastRare is the length from which on, in contiguous rows, new extremes are so rare that branches on them are
+// minBranching is the length from which on, in contiguous rows, new extremes are so rare that branches on them are
 // predicted.
-const leastRare = 64
+const minBranching = 64
 
 // isKey reports whether elements of the type, which is not float32, fit into a key beside their positions: see
 // [firstByKeys].

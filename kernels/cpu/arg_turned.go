@@ -133,8 +133,8 @@ func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride in
 	}
 }
 
-// mend stores the correct positions where the extreme is NaN. best holds the extremes of n lines column by column.
-func (p *planes) mend(at []int32, best, x unsafe.Pointer, n, length, inner int) {
+// fixNaN stores the correct positions where the extreme is NaN. best holds the extremes of n lines column by column.
+func (p *planes) fixNaN(at []int32, best, x unsafe.Pointer, n, length, inner int) {
 	if !p.anyNaN(best, len(at)) {
 		return
 	}
@@ -150,21 +150,21 @@ func (p *planes) turned(w *worker, at []int32, x unsafe.Pointer, length, inner i
 	line := length * inner
 	columns := unsafe.Pointer(unsafe.SliceData(scratchOf[uint8](w, placesMemory)))
 	bytes := scratchOf[uint8](w, placesMemory)[turnedBlock*8:]
-	most := min(turnedBlock*8/p.size/(line+inner+turnedSpare), 2*turnedBlock/(p.countSize*inner)) &^ 15
+	most := min(turnedBlock*8/p.size/(line+inner+transposeLinesSlack), 2*turnedBlock/(p.countSize*inner)) &^ 15
 	for len(at) > 0 {
 		n := min(most, len(at)/inner)
 		width := n * inner
-		turnOut(columns, x, p.size, line, n)
+		transposeLines(columns, x, p.size, line, n)
 		found := bytes[:width*p.countSize]
 		masks := bytes[len(found):]
-		best := unsafe.Add(columns, (line+turnedSpare)*n*p.size)
+		best := unsafe.Add(columns, (line+transposeLinesSlack)*n*p.size)
 		p.find(found, masks, best, columns, length, width*p.size)
 		if inner > 1 {
-			turnBack(masks, found, p.countSize, n, inner)
+			interleaveColumns(masks, found, p.countSize, n, inner)
 			found = masks
 		}
 		p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, width)
-		p.mend(at[:width], best, x, n, length, inner)
+		p.fixNaN(at[:width], best, x, n, length, inner)
 		if at = at[width:]; len(at) > 0 {
 			x = unsafe.Add(x, n*line*p.size)
 		}
@@ -183,15 +183,15 @@ func (p *planes) columns(w *worker, at []int32, x unsafe.Pointer, rows, stride i
 	found := bytes[:n*p.countSize]
 	p.find(found, bytes[len(found):], best, x, rows, stride*p.size)
 	p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, n)
-	p.mend(at, best, x, 1, rows, stride)
+	p.fixNaN(at, best, x, 1, rows, stride)
 	return true
 }
 
-// turnedSpare is how many columns beyond a line [turnOut] may write.
-const turnedSpare = 7
+// transposeLinesSlack is how many columns beyond a line [transposeLines] may write.
+const transposeLinesSlack = 7
 
-// turnOut transposes n lines: it stores their first elements, then their second ones, and so on.
-func turnOut(d, s unsafe.Pointer, size, line, n int) {
+// transposeLines transposes n lines: it stores their first elements, then their second ones, and so on.
+func transposeLines(d, s unsafe.Pointer, size, line, n int) {
 	done := 0
 	switch {
 	case line <= 4:
@@ -217,8 +217,8 @@ func turnOut(d, s unsafe.Pointer, size, line, n int) {
 	}
 }
 
-// turnBack stores a few columns of n elements of one or two bytes, interleaved.
-func turnBack(dst, src []uint8, size, n, columns int) {
+// interleaveColumns stores a few columns of n elements of one or two bytes, interleaved.
+func interleaveColumns(dst, src []uint8, size, n, columns int) {
 	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
 	switch {
 	case columns <= 4:

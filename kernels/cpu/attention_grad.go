@@ -57,7 +57,7 @@ func attentionGrad[T block.Float](b *build) func() {
 				}
 				g.block(bn, hd, block*g.rows)
 			}
-			g.turnBack(bn, hd)
+			g.storeTransposed(bn, hd)
 		}
 	})
 }
@@ -137,8 +137,8 @@ func (h *heads) turned(turns bool, size int) int {
 	return size * vec.ScoreStride(h.keys)
 }
 
-// turnBack stores the results of a head, which were computed as their transposes.
-func (g *attentionGradient[T]) turnBack(bn, hd int) {
+// storeTransposed stores the results of a head, which were computed as their transposes.
+func (g *attentionGradient[T]) storeTransposed(bn, hd int) {
 	steps, stride := g.visible(g.queries)*min(g.queries, 1), vec.ScoreStride(g.keys)
 	for _, t := range [...]struct {
 		to   *plan.Operand

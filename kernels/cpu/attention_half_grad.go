@@ -96,8 +96,8 @@ func (g *halfAttentionGradient) head(head int, more bool) {
 			g.addSteps(g.dkT, g.panelsDS, g.q, bn, hd, first, g.depth)
 		}
 	}
-	g.turnBack(g.dk, g.dkT, bn, hd, g.depth)
-	g.turnBack(g.dv, g.dvT, bn, hd, g.width)
+	g.storeTransposed(g.dk, g.dkT, bn, hd, g.depth)
+	g.storeTransposed(g.dv, g.dvT, bn, hd, g.width)
 }
 
 // block computes the gradients of a block of queries that begins at first, and its part of the panels for the sums over
@@ -165,9 +165,9 @@ func (g *halfAttentionGradient) addSteps(dst, panels []float32, o *plan.Operand,
 
 const backRows = 64 // rows that are transposed at once
 
-// turnBack stores the gradients of keys or values of a head from their transpose, and zeros for steps that no query
-// sees.
-func (g *halfAttentionGradient) turnBack(o *plan.Operand, from []float32, bn, hd, size int) {
+// storeTransposed stores the gradients of keys or values of a head from their transpose, and zeros for steps that no
+// query sees.
+func (g *halfAttentionGradient) storeTransposed(o *plan.Operand, from []float32, bn, hd, size int) {
 	steps, row := g.visible(g.queries), g.heads.heads*size
 	to := halfStep(g.heads, o, bn, g.keys, 0, hd, size)
 	for step := 0; step < steps; step += backRows {

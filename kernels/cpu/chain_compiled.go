@@ -188,10 +188,10 @@ var signedIntegers = map[ir.Op]vec.ChainOp{ir.Relu: jit.ReluInt, ir.Sign: jit.Si
 
 var (
 	signedDivisions   = map[ir.Op]vec.ChainOp{ir.Div: jit.DivInt, ir.Rem: jit.RemInt}
-	signlessDivisions = map[ir.Op]vec.ChainOp{ir.Div: jit.DivUint, ir.Rem: jit.RemUint}
+	unsignedDivisions = map[ir.Op]vec.ChainOp{ir.Div: jit.DivUint, ir.Rem: jit.RemUint}
 
 	compiledDivisions = map[ir.DType]map[ir.Op]vec.ChainOp{ir.Int32: signedDivisions, ir.Int64: signedDivisions,
-		ir.Uint32: signlessDivisions, ir.Uint64: signlessDivisions}
+		ir.Uint32: unsignedDivisions, ir.Uint64: unsignedDivisions}
 )
 
 // leaves reports whether the result of operation i is needed in memory after its segment, which ends before operation

@@ -72,7 +72,7 @@ func (b *vmBuilder) maskUses(i, last int) (stored, taken bool) {
 		switch reads := op.a == ptr || op.b == ptr || op.c == ptr; {
 		case held && op.takesMask(ptr):
 			taken = true
-		case reads && !op.onlyLacks(ptr):
+		case reads && !op.onlyFillsUnused(ptr):
 			stored = true
 		}
 		if op.dst == ptr {
@@ -83,8 +83,9 @@ func (b *vmBuilder) maskUses(i, last int) (stored, taken bool) {
 	return stored || b.readLast(ptr), taken
 }
 
-// onlyLacks reports whether the pointer's number appears in the operation only in place of operands that it lacks.
-func (op *vmOp) onlyLacks(ptr uint8) bool {
+// onlyFillsUnused reports whether the pointer's number appears in the operation only in place of operands that it
+// lacks.
+func (op *vmOp) onlyFillsUnused(ptr uint8) bool {
 	reads := 0
 	for _, p := range []uint8{op.a, op.b, op.c} {
 		if p == ptr {

@@ -23,22 +23,22 @@ func convolvesPairs(b *build) bool {
 	if !convolvedInPairs(b.Program, b.n) || b.u.Fused != nil && b.u.Fused.Pool {
 		return false
 	}
-	return b.n.Op != ir.Conv || !b.predicts || !b.constant(b.in(1)) || !tilesBeatPairs(b.Program, b.n)
+	return b.n.Op != ir.Conv || !b.predicts || !b.constant(b.in(1)) || !prefersWinograd(b.Program, b.n)
 }
 
 const (
-	sparedOfPairs = 2.5 // from this ratio of a convolution's multiplications to Winograd's on, Winograd in float32 is faster than pairs
-	sparedOfWide  = 2.1 // the same with at least wideChannels channels
-	wideChannels  = 96
+	winogradRatio     = 2.5 // from this ratio of a convolution's multiplications to Winograd's on, Winograd in float32 is faster than pairs
+	winogradRatioWide = 2.1 // the same with at least wideChannels channels
+	wideChannels      = 96
 
-	sparedOfWidest = 1.7 // the same with at least widestChannels channels (7 x 7 pixels), whose kernels exceed any second-level cache
-	widestChannels = 512
+	winogradRatioWidest = 1.7 // the same with at least widestChannels channels (7 x 7 pixels), whose kernels exceed any second-level cache
+	widestChannels      = 512
 )
 
-// tilesBeatPairs reports whether a convolution of a program that only predicts is faster in float32 by Winograd's
+// prefersWinograd reports whether a convolution of a program that only predicts is faster in float32 by Winograd's
 // algorithm than in pairs. This was measured on Zen 4, which multiplies pairs at twice the rate of float32. Matrix
 // registers have eight times the rate of pairs, so with them it is false.
-func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
+func prefersWinograd(p *ir.Program, n *ir.Node) bool {
 	s := convolutionOf(p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape, n.Attrs.(ir.ConvAttrs))
 	if s == nil || s.Validate() != nil || isa.Active().Has(isa.AMXBF16) {
 		return false
@@ -48,7 +48,7 @@ func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
 		return false
 	}
 	spared, channels := w.Spared(), min(s.InChannels, s.OutChannels)
-	return spared >= sparedOfPairs || spared >= sparedOfWide && channels >= wideChannels || spared >= sparedOfWidest && channels >= widestChannels
+	return spared >= winogradRatio || spared >= winogradRatioWide && channels >= wideChannels || spared >= winogradRatioWidest && channels >= widestChannels
 }
 
 // floatsAt views memory as 32-bit numbers.

@@ -31,7 +31,7 @@ var (
 // excessPrecision returns the pass that computes numbers of the types for which wide is true in float32.
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
-	if onlyPredicts(p) {
+	if isInference(p) {
 		o.Keep, o.AtATime = readsMemory(p), true // programs with gradients keep results until they are read again
 	}
 	return pass.ExcessPrecision(o)

@@ -8,7 +8,7 @@ import (
 
 // gainInPairs returns how much time a program saves by multiplying pairs of bfloat16 rather than float32, in units of
 // [pairCosts]. Negative numbers are losses.
-func gainInPairs(p *ir.Program) float64 { return costsOfPairs().gain(p, false, onlyPredicts(p)) }
+func gainInPairs(p *ir.Program) float64 { return activePairCosts().gain(p, false, isInference(p)) }
 
 func (c *pairCosts) gain(p *ir.Program, loop, predicts bool) float64 {
 	gain, chained := 0.0, inChains(p)
@@ -89,7 +89,7 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 		}
 		return c.attention*flops - c.head*float64(products*x.Shape[0]*x.Shape[2]) - c.attended*results
 	case ir.Conv, ir.ConvInputGrad:
-		if !convolvedInPairs(p, n) || predicts && n.Op == ir.Conv && tilesBeatPairs(p, n) {
+		if !convolvedInPairs(p, n) || predicts && n.Op == ir.Conv && prefersWinograd(p, n) {
 			return 0
 		}
 		gain := -c.convolvedInput*float64(x.Shape.Size()) - c.convolved*results

@@ -99,16 +99,16 @@ func MultipliesPairs() bool { return micro.Pairs() && !isa.Active().Has(isa.AMXB
 
 // InTurns lets replicas of small programs take turns, even under the race detector, until restore is called.
 func InTurns() (restore func()) {
-	before := mostInTurns
-	mostInTurns = 8e-6
-	return func() { mostInTurns = before }
+	before := maxTurnSeconds
+	maxTurnSeconds = 8e-6
+	return func() { maxTurnSeconds = before }
 }
 
 // Writing returns how many buffers the session's current run is writing.
 func Writing(s kernels.Session) int { return len(s.(*session).written) }
 
 // RaceDetector reports whether the tests run under the race detector.
-func RaceDetector() bool { return mostInTurns == 0 }
+func RaceDetector() bool { return maxTurnSeconds == 0 }
 
 // Load compiles a program, fused or not, and opens a session of it.
 func Load(p *ir.Program, o kernels.CompileOptions, plain bool) (*loaded, error) {

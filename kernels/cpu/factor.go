@@ -190,10 +190,10 @@ func inDoubles[T block.Float](n int) int {
 	return (bytes + line - 1) / line * line / 8
 }
 
-// cutOf takes n numbers of type T from scratch memory.
+// scratchSlice takes n numbers of type T from scratch memory.
 //
 //go:noinline
-func cutOf[T block.Float](scratch *[]float64, n int) []T {
+func scratchSlice[T block.Float](scratch *[]float64, n int) []T {
 	part := cut(scratch, inDoubles[T](n))
 	return block.View[T](unsafe.Pointer(unsafe.SliceData(part)), n)
 }

@@ -32,10 +32,10 @@ func (b *bidiagonal[T]) size() int {
 func (b *bidiagonal[T]) cut(scratch *[]float64) {
 	m, n, w := paddedColumns(b.m), paddedColumns(b.n), 2*b.width
 	b.a, b.left, b.right = cutMatrix[T](scratch, b.m, n), cutMatrix[T](scratch, b.n, m), cutMatrix[T](scratch, b.n, n)
-	b.leftFactors, b.rightBy = cutOf[T](scratch, n), cutOf[T](scratch, n)
+	b.leftFactors, b.rightBy = scratchSlice[T](scratch, n), scratchSlice[T](scratch, n)
 	b.leftRows, b.rightRows = cutMatrix[T](scratch, w, m), cutMatrix[T](scratch, w, n)
 	b.leftColumns, b.rightColumns = cutMatrix[T](scratch, b.m, w), cutMatrix[T](scratch, b.n, w)
-	b.dots = cutOf[T](scratch, w)
+	b.dots = scratchSlice[T](scratch, w)
 }
 
 // reduce stores the diagonal in d and the superdiagonal in e.

@@ -31,7 +31,7 @@ func choleskyWork[T block.Float](b *build) matrixWork {
 	stride := unaliased[T](paddedColumns(n))
 	size := inDoubles[T](n*stride) + inDoubles[T](max(n*n, choleskyRows*smallestBlock))
 	return matrixWork{scratch: size, work: n*n*n/3 + n, run: func(i int, scratch []float64) {
-		a, panel := cutOf[T](&scratch, n*stride), cutOf[T](&scratch, max(n*n, choleskyRows*smallestBlock))
+		a, panel := scratchSlice[T](&scratch, n*stride), scratchSlice[T](&scratch, max(n*n, choleskyRows*smallestBlock))
 		x := numbersAt(panel[:n*n], in, i*n*n)
 		micro.Transpose(a, x, n, n, stride, n)
 		for r := range n {

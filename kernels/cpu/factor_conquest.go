@@ -32,7 +32,7 @@ func (q *conquest[T]) cut(scratch *[]float64) {
 	q.joining.cut(scratch)
 	s := paddedColumns(q.n)
 	q.rows, q.other = cutMatrix[T](scratch, q.n, s), cutMatrix[T](scratch, q.n, s)
-	q.angles = cutOf[T](scratch, 2*q.n)
+	q.angles = scratchSlice[T](scratch, 2*q.n)
 	if q.n >= leastConquest {
 		q.factors = cutMatrix[T](scratch, q.n, s)
 	}

@@ -39,11 +39,11 @@ func (q *joining) size() int {
 }
 
 func (q *joining) cut(scratch *[]float64) {
-	q.d, q.e, q.values = cutOf[float64](scratch, q.n), cutOf[float64](scratch, q.n), cutOf[float64](scratch, q.n)
-	places := cutOf[float64](scratch, q.n)
+	q.d, q.e, q.values = scratchSlice[float64](scratch, q.n), scratchSlice[float64](scratch, q.n), scratchSlice[float64](scratch, q.n)
+	places := scratchSlice[float64](scratch, q.n)
 	q.order = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), q.n)
 	q.merge = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), 2*q.n)[q.n:]
-	q.group = block.View[uint8](unsafe.Pointer(unsafe.SliceData(cutOf[float64](scratch, q.n))), q.n)
+	q.group = block.View[uint8](unsafe.Pointer(unsafe.SliceData(scratchSlice[float64](scratch, q.n))), q.n)
 	if q.n >= leastConquest {
 		q.roots.cut(scratch, q.n)
 	}

@@ -31,8 +31,8 @@ func luWork[T block.Float](b *build) matrixWork {
 	size := inDoubles[T](m*stride) + inDoubles[T](m) + inDoubles[T](smallestBlock) + inDoubles[T](products)
 	return matrixWork{scratch: size, work: m * n * k, all: func(lo, hi int, scratch []float64) {
 		e := elimination[T]{n: m, m: n - k, stride: stride}
-		e.a, e.diagonal, e.top = cutOf[T](&scratch, m*stride), cutOf[T](&scratch, m), cutOf[T](&scratch, smallestBlock)
-		e.x, e.scratch = e.a[min(square, len(e.a)):], cutOf[T](&scratch, products)
+		e.a, e.diagonal, e.top = scratchSlice[T](&scratch, m*stride), scratchSlice[T](&scratch, m), scratchSlice[T](&scratch, smallestBlock)
+		e.x, e.scratch = e.a[min(square, len(e.a)):], scratchSlice[T](&scratch, products)
 		for i := lo; i < hi; i++ {
 			e.pivots = plan.Data[int32](pivots)[i*k:][:k]
 			clear(e.a)

@@ -54,7 +54,7 @@ type strided[T block.Float] struct {
 //
 //go:noinline
 func cutMatrix[T block.Float](scratch *[]float64, rows, stride int) strided[T] {
-	return strided[T]{cutOf[T](scratch, rows*stride), stride}
+	return strided[T]{scratchSlice[T](scratch, rows*stride), stride}
 }
 
 // readScaled reads matrix i of an operand into a, divided by scaleOf of it, which it returns. memory has room for the

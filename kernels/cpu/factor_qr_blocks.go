@@ -50,9 +50,9 @@ func (f *reflectedBlocks[T]) size() int {
 
 func (f *reflectedBlocks[T]) cut(scratch *[]float64) {
 	f.reflectionBlock.cut(scratch, f.m)
-	f.a.x, f.q.x = cutOf[T](scratch, f.m*f.a.stride), cutOf[T](scratch, f.m*f.q.stride)
-	f.vectors.x, f.sides.x = cutOf[T](scratch, f.n*f.vectors.stride), cutOf[T](scratch, blockOfReflections*f.sides.stride)
-	f.factors, f.row, f.scaled = cutOf[T](scratch, f.n), cutOf[T](scratch, blockOfReflections), cutOf[T](scratch, f.m)
+	f.a.x, f.q.x = scratchSlice[T](scratch, f.m*f.a.stride), scratchSlice[T](scratch, f.m*f.q.stride)
+	f.vectors.x, f.sides.x = scratchSlice[T](scratch, f.n*f.vectors.stride), scratchSlice[T](scratch, blockOfReflections*f.sides.stride)
+	f.factors, f.row, f.scaled = scratchSlice[T](scratch, f.n), scratchSlice[T](scratch, blockOfReflections), scratchSlice[T](scratch, f.m)
 }
 
 // triangle turns a into r, with zeros below the diagonal.

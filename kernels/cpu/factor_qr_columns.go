@@ -42,9 +42,9 @@ func (f *columnReflections[T]) size(rows int) int {
 }
 
 func (f *columnReflections[T]) cut(scratch *[]float64, rows int) {
-	f.columns.x, f.triangle.x = cutOf[T](scratch, f.n*f.columns.stride), cutOf[T](scratch, f.n*f.n)
-	f.corners = cutOf[T](scratch, f.n*reflectedColumns+cornerElements)
-	f.sides = cutOf[T](scratch, (max(rows, f.n)+1)*reflectedColumns)
+	f.columns.x, f.triangle.x = scratchSlice[T](scratch, f.n*f.columns.stride), scratchSlice[T](scratch, f.n*f.n)
+	f.corners = scratchSlice[T](scratch, f.n*reflectedColumns+cornerElements)
+	f.sides = scratchSlice[T](scratch, (max(rows, f.n)+1)*reflectedColumns)
 	f.part, f.sides = f.sides[:reflectedColumns], f.sides[reflectedColumns:]
 }
 
@@ -172,7 +172,7 @@ func columnQRWork[T block.Float](b *build) matrixWork {
 	return matrixWork{scratch: plain.size(n) + part + inDoubles[T](n*stride), work: 4 * m * n * n, run: func(i int, scratch []float64) {
 		f := plain
 		f.cut(&scratch, n)
-		turned, x := cutMatrix[T](&scratch, n, stride), cutOf[T](&scratch, m*n)
+		turned, x := cutMatrix[T](&scratch, n, stride), scratchSlice[T](&scratch, m*n)
 		f.read(numbersAt(x, in, i*m*n))
 		f.reduce()
 		if writeNumbers(r, i*n*n, f.triangle.x); !both {

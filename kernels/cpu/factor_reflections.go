@@ -30,7 +30,7 @@ func (f *reflectionBlock[T]) cut(scratch *[]float64, n int) {
 	f.triangle, f.squares = cutMatrix[T](scratch, w, w), cutMatrix[T](scratch, w, w)
 	f.columns, f.part = cutMatrix[T](scratch, n, w), cutMatrix[T](scratch, n, w)
 	f.turned = cutMatrix[T](scratch, w, paddedColumns(n))
-	f.products.scratch = cutOf[T](scratch, productMemory[T](n))
+	f.products.scratch = scratchSlice[T](scratch, productMemory[T](n))
 }
 
 // prepare takes the vectors, as rows of the given length padded with zeros, and their factors.

@@ -32,11 +32,11 @@ func (r *roots) size(n int) int {
 
 func (r *roots) cut(scratch *[]float64, n int) {
 	r.stride = inDoubles[float64](n)
-	r.distances = cutOf[float64](scratch, n*r.stride)
+	r.distances = scratchSlice[float64](scratch, n*r.stride)
 	for _, part := range []*[]float64{&r.poles, &r.weights, &r.found, &r.z, &r.gaps, &r.part} {
-		*part = cutOf[float64](scratch, n)
+		*part = scratchSlice[float64](scratch, n)
 	}
-	places := cutOf[float64](scratch, n)
+	places := scratchSlice[float64](scratch, n)
 	r.places = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), n)
 	r.left = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), 2*n)[n:]
 }
@@ -95,8 +95,8 @@ func (r *roots) at(distance, gaps []float64, shift float64, k int) (s sides) {
 	return s
 }
 
-// mostGuesses limits the estimates of a root. Three to six are usual.
-const mostGuesses = 60
+// maxRootEstimates limits the estimates of a root. Three to six are usual.
+const maxRootEstimates = 60
 
 // root computes root k, and stores its distances from all poles.
 func (r *roots) root(k, n int, rho float64) (origin int, shift float64) {
@@ -129,7 +129,7 @@ func (r *roots) root(k, n int, rho float64) (origin int, shift float64) {
 		rest := f - squareBelow/distance[k]
 		shift = squareBelow / rest
 	}
-	for range mostGuesses {
+	for range maxRootEstimates {
 		if !(shift > low && shift < high) {
 			shift = low + (high-low)/2
 			if shift == low || shift == high {

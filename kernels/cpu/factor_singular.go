@@ -31,7 +31,7 @@ func (q *singular[T]) cut(scratch *[]float64) {
 	q.joining.cut(scratch)
 	square := func() strided[T] { return cutMatrix[T](scratch, q.n, paddedColumns(q.n)) }
 	q.left, q.right, q.otherLeft, q.otherRight = square(), square(), square(), square()
-	q.angles, q.rightAngles = cutOf[T](scratch, 2*q.n), cutOf[T](scratch, 2*q.n)
+	q.angles, q.rightAngles = scratchSlice[T](scratch, 2*q.n), scratchSlice[T](scratch, 2*q.n)
 	if q.n >= leastConquest {
 		q.leftFactors, q.rightFactors = square(), square()
 	}

@@ -90,7 +90,7 @@ func bidiagonalWork[T block.Float](b *build) matrixWork {
 	return matrixWork{scratch: size + inDoubles[T](m*columns), work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
 		f := plain
 		f.cut(&scratch)
-		x := cutOf[T](&scratch, m*columns)
+		x := scratchSlice[T](&scratch, m*columns)
 		scale := readScaled(f.a, x[:m*n], in, i)
 		f.find()
 		values := f.values

@@ -37,10 +37,10 @@ func (e *symmetric[T]) size() int {
 func (e *symmetric[T]) cut(scratch *[]float64) {
 	s := paddedColumns(e.n)
 	e.a, e.vectors = cutMatrix[T](scratch, e.n, s), cutMatrix[T](scratch, e.n, s)
-	e.factors = cutOf[T](scratch, s)
+	e.factors = scratchSlice[T](scratch, s)
 	e.sides = cutMatrix[T](scratch, 2*blockOfReflections, s)
 	e.pairs = cutMatrix[T](scratch, e.n, 2*blockOfReflections)
-	e.dots = cutOf[T](scratch, 2*blockOfReflections)
+	e.dots = scratchSlice[T](scratch, 2*blockOfReflections)
 	e.reflectionBlock.cut(scratch, e.n)
 	e.conquest.cut(scratch)
 }
@@ -49,7 +49,7 @@ func (e *symmetric[T]) cut(scratch *[]float64) {
 func (e *symmetric[T]) find() {
 	e.tridiagonal()
 	e.diagonalize(&e.products)
-	e.turnBack()
+	e.backTransform()
 }
 
 // tridiagonal reflects, for each k, the rows and columns of a from k+1 on: a - v·wᵀ - w·vᵀ, with w = f·a·v -
@@ -102,8 +102,8 @@ func (e *symmetric[T]) reflectColumn(k, j int) {
 	}
 }
 
-// turnBack turns the eigenvectors of the tridiagonal matrix into those of a.
-func (e *symmetric[T]) turnBack() {
+// backTransform turns the eigenvectors of the tridiagonal matrix into those of a.
+func (e *symmetric[T]) backTransform() {
 	for lo := (e.n - 3) / blockOfReflections * blockOfReflections; lo >= 0 && e.n > 2; lo -= blockOfReflections {
 		first := (lo + 1) &^ (smallestBlock - 1)
 		e.prepare(e.vectors.from(lo, first), e.factors[lo:], min(blockOfReflections, e.n-2-lo), e.n-first)

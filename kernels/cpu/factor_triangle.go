@@ -54,8 +54,8 @@ func triangleWork[T block.Float](b *build, lower bool) matrixWork {
 	size := inDoubles[T](n*plain.x.stride) + inDoubles[T](copied) + inDoubles[T](products)
 	return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) {
 		t := plain
-		t.x.x, t.products.scratch = cutOf[T](&scratch, n*t.x.stride), cutOf[T](&scratch, products)
-		t.read(in, right, i, cutOf[T](&scratch, copied))
+		t.x.x, t.products.scratch = scratchSlice[T](&scratch, n*t.x.stride), scratchSlice[T](&scratch, products)
+		t.read(in, right, i, scratchSlice[T](&scratch, copied))
 		t.solve(0, n)
 		for r := range n {
 			row := t.x.row(r)[:m]

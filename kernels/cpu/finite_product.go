@@ -16,28 +16,28 @@ import (
 // each number is checked. The answer is the same either way, and the choice does not depend on the number of threads.
 
 const (
-	// surelyHalf is less than the smallest number that float16 rounds to infinity, by more than the rounding errors of
-	// the bound and of the sums. surelyFloat is the same for float32; it also leaves room for larger intermediate sums
+	// safeFloat16 is less than the smallest number that float16 rounds to infinity, by more than the rounding errors of
+	// the bound and of the sums. safeFloat32 is the same for float32; it also leaves room for larger intermediate sums
 	// in Winograd's algorithm.
-	surelyHalf, surelyFloat = 65000, 1e35
+	safeFloat16, safeFloat32 = 65000, 1e35
 )
 
-// asksOfSums reports whether the unit checks a gradient that nothing else reads.
-func asksOfSums(b *build) bool {
+// checksUnreadGradient reports whether the unit checks a gradient that nothing else reads.
+func checksUnreadGradient(b *build) bool {
 	return b.n.Op != ir.Convert && b.n.Op != ir.IsFinite && b.Program.Nodes[b.u.Nodes[len(b.u.Nodes)-1]].Op == ir.Reduce && fuse.IsBounded(b.Program, b.n)
 }
 
 // buildFiniteProduct compiles such a unit.
 func buildFiniteProduct(b *build) (func(), error) {
 	out := b.out(0)
-	beyond, surely := float32(math.Inf(1)), float64(surelyFloat)
+	beyond, surely := float32(math.Inf(1)), float64(safeFloat32)
 	for _, i := range b.u.Nodes {
 		if b.Program.Nodes[i].Op == ir.Convert {
-			beyond, surely = firstBeyondHalf, surelyHalf
+			beyond, surely = float16Overflow, safeFloat16
 		}
 	}
 	sums := &build{placement: b.placement, c: b.c, u: &fuse.Unit{Nodes: b.u.Nodes[:1], Time: b.u.Time}, n: b.n}
-	look, err := lookAtSums(sums, beyond)
+	look, err := gradientFiniteCheck(sums, beyond)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +46,10 @@ func buildFiniteProduct(b *build) (func(), error) {
 	return func() { plan.Data[bool](out)[0] = longest() < surely*surely || look() }, nil
 }
 
-// lookAtSums returns a function that computes a gradient and reports whether all of it is finite.
-func lookAtSums(b *build, beyond float32) (func() bool, error) {
+// gradientFiniteCheck returns a function that computes a gradient and reports whether all of it is finite.
+func gradientFiniteCheck(b *build, beyond float32) (func() bool, error) {
 	if b.n.Op == ir.Dot {
-		return lookAtProduct(b, beyond)
+		return productFiniteCheck(b, beyond)
 	}
 	v := b.n.Outputs[0]
 	gradient := &b.Operands[v]
@@ -59,25 +59,25 @@ func lookAtSums(b *build, beyond float32) (func() bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := lookAtFloats(b, gradient, beyond)
+	look := floatsFiniteCheck(b, gradient, beyond)
 	return func() bool {
 		compute()
 		return look()
 	}, nil
 }
 
-// lookedAt is how many elements of a product are computed at a time, so that the check finds them in the second-level
-// cache.
-const lookedAt = 1 << 16
+// checkedElements is how many elements of a product are computed at a time, so that the check finds them in the
+// second-level cache.
+const checkedElements = 1 << 16
 
-// lookAtProduct is lookAtSums for a matrix product, a few rows at a time.
-func lookAtProduct(b *build, beyond float32) (func() bool, error) {
+// productFiniteCheck is gradientFiniteCheck for a matrix product, a few rows at a time.
+func productFiniteCheck(b *build, beyond float32) (func() bool, error) {
 	product, err := b.planDot()
 	if err != nil {
 		return nil, err
 	}
 	rows, columns, rt := product.a.rows, product.b.cols, b.rt()
-	most := min(max(lookedAt/columns, 1), rows)
+	most := min(max(checkedElements/columns, 1), rows)
 	numbers := b.scratch(ir.Float32, most*columns)
 	type part struct {
 		product *gemm.Product[float32]
@@ -90,7 +90,7 @@ func lookAtProduct(b *build, beyond float32) (func() bool, error) {
 	partOf := func(rows int) part {
 		of, some := *args, *numbers
 		of.M, some.N = rows, rows*columns
-		p := part{product: gemm.Prepare(&of, rt.pool.Size()), look: lookAtFloats(b, &some, beyond)}
+		p := part{product: gemm.Prepare(&of, rt.pool.Size()), look: floatsFiniteCheck(b, &some, beyond)}
 		p.scratch = b.scratch(ir.Float32, p.product.ScratchSize())
 		return p
 	}

@@ -79,8 +79,8 @@ type foldMemory [4][foldBytes + 192]byte
 
 var foldMemories pool.Recycler[foldMemory]
 
-// leastSought is the length of lines of bools from which on searching each is faster than combining all elements.
-const leastSought = 64
+// minSearched is the length of lines of bools from which on searching each is faster than combining all elements.
+const minSearched = 64
 
 // items combines the rows of n consecutive items. Each has length rows of inner elements.
 func (f *integerFold) items(out, x unsafe.Pointer, n, length, inner int) {
@@ -93,7 +93,7 @@ func (f *integerFold) items(out, x unsafe.Pointer, n, length, inner int) {
 	}
 	row := inner * f.size
 	line := length * row
-	if f.decides >= 0 && inner == 1 && length >= leastSought {
+	if f.decides >= 0 && inner == 1 && length >= minSearched {
 		for i := range n {
 			found := bytes.IndexByte(plan.BytesAt(unsafe.Add(x, i*line), line), byte(f.decides)) >= 0
 			*(*uint8)(unsafe.Add(out, i)) = block.Bit(found == (f.decides == 1))

@@ -22,8 +22,8 @@ var sharedOperands = map[ir.Op][]int{ir.Conv: {1}, ir.ConvInputGrad: {1}, ir.Max
 	ir.Softmax: nil, ir.SoftmaxGrad: nil, ir.LogSoftmax: nil, ir.LogSoftmaxGrad: nil, ir.Attention: {3}, ir.AttentionGrad: {6},
 	ir.LstmCell: nil, ir.LstmCellGrad: nil, ir.GruCell: nil, ir.GruCellGrad: nil}
 
-// goesByExamples reports whether the node can be computed a few examples at a time.
-func goesByExamples(p *ir.Program, n *ir.Node) bool {
+// computesByExamples reports whether the node can be computed a few examples at a time.
+func computesByExamples(p *ir.Program, n *ir.Node) bool {
 	_, ok := sharedOperands[n.Op]
 	t := p.Type(n.Inputs[0])
 	empty := func(v ir.Value) bool { return p.Type(v).Shape.Size() == 0 } // values that have no part for each example, such as those of attention to no keys

@@ -14,13 +14,13 @@ import (
 // The replicas of a small program run on one goroutine, because starting others and meeting them would take longer than
 // the computation. When the program waits for an all-reduce, the next replica takes its turn.
 
-// mostInTurns is the largest duration, in seconds, of a program that counts as small. Starting a goroutine and meeting
-// it takes 10 to 20 microseconds.
-var mostInTurns = 8e-6
+// maxTurnSeconds is the largest duration, in seconds, of a program that counts as small. Starting a goroutine and
+// meeting it takes 10 to 20 microseconds.
+var maxTurnSeconds = 8e-6
 
-// mostStarted is the largest number of all-reduces that a program may start. A replica has memory for so many that the
-// others have not reached yet.
-const mostStarted = 16
+// maxPendingAllReduces is the largest number of all-reduces that a program may start. A replica has memory for so many
+// that the others have not reached yet.
+const maxPendingAllReduces = 16
 
 // turns returns a fingerprint. Programs run in turns if their fingerprints are equal, and not 0. It is 0 for programs
 // that are large, or whose replicas meet other than in all-reduces that run in the background.
@@ -38,7 +38,7 @@ func (s *schedule) turns() uint64 {
 		}
 		_, _ = order.Write([]byte{byte(st.role)})
 	}
-	if seconds > mostInTurns || started > mostStarted || len(s.children) > 0 {
+	if seconds > maxTurnSeconds || started > maxPendingAllReduces || len(s.children) > 0 {
 		return 0
 	}
 	return max(order.Sum64(), 1)

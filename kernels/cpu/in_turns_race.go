@@ -3,4 +3,4 @@
 package cpu
 
 // Replicas run in parallel so that the race detector can see races between them.
-func init() { mostInTurns = 0 }
+func init() { maxTurnSeconds = 0 }

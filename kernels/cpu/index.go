@@ -120,8 +120,8 @@ type IndexError struct {
 	Length   int    // of the axis: indices from 0 to Length-1 are valid
 }
 
-// noNumber stands for a label that is not an integer.
-const noNumber = "-2147483648"
+// invalidLabel stands for a label that is not an integer.
+const invalidLabel = "-2147483648"
 
 // sparseLoss is the name of the loss that looks up the probabilities of labels.
 const sparseLoss = "sparse_categorical_crossentropy"
@@ -133,7 +133,7 @@ func (e *IndexError) Error() string {
 		where = "(no layer)"
 	}
 	labels := e.Op == ir.SparseSoftmaxCrossEntropy.String() || path.Base(e.Scope) == sparseLoss
-	if labels && e.Index == noNumber {
+	if labels && e.Index == invalidLabel {
 		return fmt.Sprintf("%s: element %d of the labels is no whole number (NaN, or a fraction); labels are 0 to %d", where, e.Position, e.Length-1)
 	}
 	if labels {

@@ -58,7 +58,7 @@ func findLateGradients(p *ir.Program) map[int]*ir.Node {
 			continue
 		}
 		v := n.Inputs[1]
-		asks := func(i int) bool { return asksWhetherFinite(p, &p.Nodes[i], readers, uses) }
+		asks := func(i int) bool { return onlyChecksFinite(p, &p.Nodes[i], readers, uses) }
 		if def[v] >= 0 && uses[v] == 2 && fuse.IsBounded(p, &p.Nodes[def[v]]) && slices.ContainsFunc(readers[v], asks) {
 			late[i] = &p.Nodes[def[v]]
 		}
@@ -66,9 +66,9 @@ func findLateGradients(p *ir.Program) map[int]*ir.Node {
 	return late
 }
 
-// asksWhetherFinite reports whether a node only checks that all numbers of its operand are finite, possibly after
+// onlyChecksFinite reports whether a node only checks that all numbers of its operand are finite, possibly after
 // rounding them to float16.
-func asksWhetherFinite(p *ir.Program, n *ir.Node, readers [][]int, uses []int) bool {
+func onlyChecksFinite(p *ir.Program, n *ir.Node, readers [][]int, uses []int) bool {
 	only := func() bool { v := n.Outputs[0]; return uses[v] == 1 && len(readers[v]) == 1 }
 	next := func() *ir.Node { return &p.Nodes[readers[n.Outputs[0]][0]] }
 	if n.Op == ir.Convert && p.Type(n.Outputs[0]).DType == ir.Float16 && only() {

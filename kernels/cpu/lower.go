@@ -120,7 +120,7 @@ func (c *compiler) compilePart(source *ir.Program, aliases, predicts bool) (*sch
 	if err != nil {
 		return nil, err
 	}
-	predicts = predicts || aliases && !c.plain && onlyPredicts(q)
+	predicts = predicts || aliases && !c.plain && isInference(q)
 	g := fuse.Build(q, fuse.Options{Overlap: c.overlap, Plain: c.plain, Updates: aliases, Predicts: predicts})
 	p := &placement{Placement: plan.Place(g, aliases), predicts: predicts}
 	if p.Err != nil {
@@ -177,7 +177,7 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 	special := false
 	switch {
 	case c.plain:
-	case u.Fused != nil && asksOfSums(b):
+	case u.Fused != nil && checksUnreadGradient(b):
 		st.run, err = buildFiniteProduct(b)
 		special = true
 	case b.n.Op == ir.Dot && u.Fused == nil && len(u.Nodes) > 1:

@@ -15,8 +15,8 @@ type outside struct {
 	strides    []int // in bytes
 }
 
-// leastLeft is how many consecutive bytes must belong to the box before the copy skips them.
-const leastLeft = 1024
+// minSkippedBytes is how many consecutive bytes must belong to the box before the copy skips them.
+const minSkippedBytes = 1024
 
 // copy copies what is not in the box, which begins box bytes after the first element. It may also copy parts of the
 // box.
@@ -38,7 +38,7 @@ func (o *outside) along(axis int, to, from unsafe.Pointer, box int) {
 	if !whole {
 		left = o.box[axis+1] * o.strides[axis+1]
 	}
-	if left < leastLeft {
+	if left < minSkippedBytes {
 		vec.Copy(plan.BytesAt(to, length*row), plan.BytesAt(from, length*row))
 		return
 	}

@@ -58,8 +58,8 @@ var wholeCosts = pairCosts{stored: 20, converted: 6, product: 100, looped: 50, p
 var matrixCosts = pairCosts{stored: 5, converted: 2, product: 80, looped: 40, panel: 35e3, convolution: 0.5, kernelGradient: 1.5, loneImage: 1, leastChannels: 8, pairedFew: 40, convolved: 100,
 	attention: 1.2, head: 500e3}
 
-// costsOfPairs returns the costs for the active processor.
-func costsOfPairs() *pairCosts {
+// activePairCosts returns the costs for the active processor.
+func activePairCosts() *pairCosts {
 	switch active := isa.Active(); {
 	case active.Has(isa.AMXBF16):
 		return &matrixCosts

@@ -49,7 +49,7 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 		}
 	}
 	q, err := better.Run(p)
-	if err == nil && !plain && whole && onlyPredicts(q) {
+	if err == nil && !plain && whole && isInference(q) {
 		q, err = pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales(), pass.SumFirst()).Run(q)
 		if err == nil {
 			q, err = l.blocks.Run(q)
@@ -74,7 +74,7 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	case ir.ConvKernelGrad:
 		return halfOf[p.Type(n.Inputs[0]).DType] != nil
 	}
-	return goesByExamples(p, n)
+	return computesByExamples(p, n)
 }
 
 // tinyMatrices reports whether a half-precision product consists of many matrices so small that the overhead of each

@@ -222,7 +222,7 @@ func maxPoolGradSearch(b *build, p *geometry.Pooling) func() {
 			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
 				if len(cells) > 0 {
 					vec.WindowsFirst(index, x[from:], top[to:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels)
-					giveTo(dx[from:], dy[to:], index, 0, w.Count, p.Channels, w.Stride*p.Channels)
+					scatterGradients(dx[from:], dy[to:], index, 0, w.Count, p.Channels, w.Stride*p.Channels)
 				}
 			})
 		}

@@ -195,15 +195,15 @@ func (t *imageTiles) give(band *imageBand, dx, dy []float32, index []int32, chan
 	for line := band.first; line < band.last; line++ {
 		t.g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
 			if to, from := to>>shift, from>>shift; len(cells) > 0 {
-				giveTo(dx[from:], dy[to:], index[to-band.first*t.result>>shift:], shift, w.Count, channels, w.Stride*channels)
+				scatterGradients(dx[from:], dy[to:], index[to-band.first*t.result>>shift:], shift, w.Count, channels, w.Stride*channels)
 			}
 		})
 	}
 }
 
-// giveTo adds the gradients of windows that are step elements apart. index holds the distance of each maximum from the
-// first element of its window, multiplied by 1<<shift.
-func giveTo(dx, dy []float32, index []int32, shift, windows, channels, step int) {
+// scatterGradients adds the gradients of windows that are step elements apart. index holds the distance of each maximum
+// from the first element of its window, multiplied by 1<<shift.
+func scatterGradients(dx, dy []float32, index []int32, shift, windows, channels, step int) {
 	for i := range windows {
 		d, at := dx[i*step:], index[i*channels:][:channels]
 		for k, v := range dy[i*channels:][:len(at)] {

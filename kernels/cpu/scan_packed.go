@@ -123,7 +123,7 @@ func multiplyPacked[T gemm.Float](b *build, packed *plan.Operand) func() {
 		if bias != nil {
 			added = plan.Data[T](bias)
 		}
-		ahead = takeAhead(rt, ahead)
+		ahead = takePrefetches(rt, ahead)
 		product.RunAhead(rt.pool, plan.Data[T](left), plan.Data[T](packed), plan.Data[T](out), added, plan.Data[T](scratch), ahead)
 		clear(ahead)
 		ahead = ahead[:0]
@@ -180,8 +180,8 @@ func (b *build) spacedLeft(stride int) (left *plan.Operand, fill bool) {
 	return left, true
 }
 
-// takeAhead moves the runtime's list of memory to prefetch to that of a product.
-func takeAhead[T gemm.Float](rt *runtime, list [][]T) [][]T {
+// takePrefetches moves the runtime's list of memory to prefetch to that of a product.
+func takePrefetches[T gemm.Float](rt *runtime, list [][]T) [][]T {
 	for _, s := range rt.ahead {
 		var zero T
 		list = append(list, block.View[T](s.ptr, s.bytes/int(unsafe.Sizeof(zero))))

@@ -82,13 +82,13 @@ func loadFloats(pairs []uint64, x unsafe.Pointer, base, stride int, flip uint32)
 func floatKey(bits uint32) uint32 {
 	const least, infinite = 0x00800000, 0x7f800000 // the bits of the smallest normal number
 	if bits&math.MaxInt32-least > infinite-least {
-		return strangeKey(bits)
+		return specialKey(bits)
 	}
 	return bits ^ (uint32(int32(bits)>>31) | 1<<31)
 }
 
-// strangeKey is floatKey for zeros, denormals, which may count as zeros, and NaN.
-func strangeKey(bits uint32) uint32 {
+// specialKey is floatKey for zeros, denormals, which may count as zeros, and NaN.
+func specialKey(bits uint32) uint32 {
 	switch v := math.Float32frombits(bits); {
 	case v != v:
 		return math.MaxUint32

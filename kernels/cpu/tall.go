@@ -47,7 +47,7 @@ func tallProduct[T gemm.Float](b *build, axes int) (func(), bool) {
 	if out.N == 0 || !gemm.IsTall(args) {
 		return nil, false
 	}
-	tall, rt, sums := &gemm.Tall[T]{}, b.rt(), b.sumsBeside()
+	tall, rt, sums := &gemm.Tall[T]{}, b.rt(), b.fusedSums()
 	return func() {
 		if sums != nil {
 			tall.Sums = plan.Data[T](sums)
@@ -58,10 +58,10 @@ func tallProduct[T gemm.Float](b *build, axes int) (func(), bool) {
 	}, true
 }
 
-// sumsBeside looks for a reduction that sums the right side of the tall product over the same axes, such as the
+// fusedSums looks for a reduction that sums the right side of the tall product over the same axes, such as the
 // gradient of a bias beside that of a matrix. The product reads all of that operand anyway, so it computes these sums
-// too. sumsBeside returns where to store them.
-func (b *build) sumsBeside() *plan.Operand {
+// too. fusedSums returns where to store them.
+func (b *build) fusedSums() *plan.Operand {
 	y := b.n.Inputs[1]
 	for _, i := range b.Users[y] {
 		n, u := &b.Program.Nodes[i], b.UnitOf[i]

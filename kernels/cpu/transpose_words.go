@@ -26,7 +26,7 @@ func transposePlane[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from
 	}
 	size := int(unsafe.Sizeof(T(0)))
 	piece := rowsWithLines(to * size)
-	if rows*cols*size >= turnedBeyond {
+	if rows*cols*size >= streamedTranspose {
 		piece = tileSize
 	}
 	for r := 0; r < rows; r += piece {
@@ -40,9 +40,9 @@ func transposePlane[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from
 	}
 }
 
-// turnedBeyond is the size in bytes from which on a plane comes from memory and goes to memory. Few rows are then
+// streamedTranspose is the size in bytes from which on a plane comes from memory and goes to memory. Few rows are then
 // written at a time, because writing continues each where it stopped.
-const turnedBeyond = 20 << 20
+const streamedTranspose = 20 << 20
 
 // rowsWithLines returns how many rows, to bytes apart and at most 64, can each have a line in the first-level cache at
 // the same time. Lines whose distance is a multiple of a power of two share its sets. It has at least 64 sets, of at

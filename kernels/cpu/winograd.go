@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// onlyPredicts reports whether the program replaces no variable and computes no gradients, as far as these have
+// isInference reports whether the program replaces no variable and computes no gradients, as far as these have
 // operations of their own. Convolutions of such programs may be rounded differently from those of programs that train.
-func onlyPredicts(p *ir.Program) bool {
+func isInference(p *ir.Program) bool {
 	return !slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 }) && !hasCollectives(p) && !computesGradients(p)
 }
 
