@@ -124,6 +124,9 @@ func maxPool[T block.Float](b *build, p *geometry.Pooling) func() {
 			vec.MaxPool2x2(plan.Data[T](out)[lo*ny:hi*ny], plan.Data[T](in)[lo*nx:hi*nx], hi-lo, p.In[1], p.In[2], p.Channels)
 		})
 	}
+	if a := newAxisMaxima[T](p); a != nil {
+		return a.build(b, p, 1, func([]T, int) {})
+	}
 	g, largest := p.Forward(), windowsMax[T](p.Channels)
 	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
@@ -268,6 +271,9 @@ func buildAvgPool(b *build) (func(), error) {
 }
 
 func avgPool[T block.Float](b *build, p *geometry.Pooling) func() {
+	if a := newAxisSums[T](p, p.ForwardAxes()); a != nil {
+		return a.buildMean(b, p)
+	}
 	in, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
 	g, mean := p.Forward(), windowsMean[T](p.Channels)
@@ -304,20 +310,33 @@ func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 		scale = 1
 	}
 	g, shares := p.Backward(), windowsShares(p.Channels, scale)
+	axes := newAxisSums[T](p, p.BackwardAxes())
+	if full && axes != nil {
+		return axes.build(b, p, scale, func([]T, int) {})
+	}
 	if full {
 		return imageLines(p, b, g, func(_ *worker, image, line int) {
 			dx, share := plan.Data[T](out)[image*nx:(image+1)*nx], plan.Data[T](grad)[image*ny:(image+1)*ny]
 			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) { shares(w, dx[to:], share[from:], cells) })
 		})
 	}
-	return images(p, b, ny*grad.Typ.DType.Size(), func(w *worker, image int) {
-		dx, share := plan.Data[T](out)[image*nx:(image+1)*nx], scratchOf[T](w, ny)
+	line := 0
+	if axes != nil {
+		line = axes.Padded
+	}
+	return images(p, b, (ny+line)*grad.Typ.DType.Size(), func(w *worker, image int) {
+		scratch := scratchOf[T](w, ny+line)
+		dx, share := plan.Data[T](out)[image*nx:(image+1)*nx], scratch[:ny]
 		copy(share, plan.Data[T](grad)[image*ny:(image+1)*ny])
 		for row := range p.Out[0] * p.Out[1] {
 			d, h := row/p.Out[1], row%p.Out[1]
 			average(p, share[p.RowOf(d, h):][:p.Out[2]*p.Channels], d, h)
 		}
 		for line := range g.Lines() {
+			if axes != nil {
+				axes.line(dx, share, scratch[ny:], line, scale)
+				continue
+			}
 			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) { shares(w, dx[to:], share[from:], cells) })
 		}
 	})

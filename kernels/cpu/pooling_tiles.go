@@ -48,7 +48,7 @@ func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geomet
 	switch {
 	case p.Channels >= fewChannels || p.Batch < leastImages:
 		return nil
-	case p.Stride[2] == 1 && p.Out[2]*p.Channels >= longRow*p.Window[2]:
+	case fillsVectors(p):
 		return nil
 	}
 	t := &imageTiles{batch: p.Batch, lanes: imageTile}
@@ -82,6 +82,11 @@ func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geomet
 		return nil
 	}
 	return t
+}
+
+// fillsVectors reports whether windows are one pixel apart and fill vectors, however few channels pixels have.
+func fillsVectors(p *geometry.Pooling) bool {
+	return p.Stride[2] == 1 && p.Out[2]*p.Channels >= longRow*p.Window[2]
 }
 
 func (t *imageTiles) tiles() int { return (t.batch + t.lanes - 1) / t.lanes }
