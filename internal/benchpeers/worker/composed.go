@@ -12,11 +12,13 @@ import (
 var compositions = []func(composer) (inputs []*layers.KerasTensor, y *layers.KerasTensor){
 	composer.segmentation, composer.autoencoder, composer.generator, composer.mixer, composer.depthwise, composer.volume, composer.video,
 	composer.branches, composer.dense, composer.recommender, composer.translation, composer.dilated, composer.points, composer.decoder, composer.texts,
+	composer.windowed, composer.diffusion, composer.upscaler, composer.detector, composer.translator, composer.rays, composer.patches, composer.similarity, composer.towers, composer.atrous,
 }
 
 // composed makes the network of a number in the manner of published examples, where draw makes one of layers in a row:
 // decoders with skips and transposed convolutions, branches that are joined, several inputs, volumes, recurrent
-// convolutions. Sizes, depths and activations are drawn at random; kinds come in turn.
+// convolutions, attention in windows, rays, heads on several scales, losses inside of the network. Sizes, depths and
+// activations are drawn at random; kinds come in turn.
 func composed(number uint64, more ...keras.Option) (drawn, error) {
 	c := composer{drawer{rand.New(rand.NewPCG(number, 19))}}
 	inputs, y := compositions[number%uint64(len(compositions))](c)

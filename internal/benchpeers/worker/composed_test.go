@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/layers"
 )
 
 // TestComposedModels: a network of each kind predicts, its number says which it is, and together they have the layers
@@ -19,6 +20,9 @@ func TestComposedModels(t *testing.T) {
 		require.NoError(t, err, number)
 		for _, l := range d.model.Layers() {
 			seen[reflect.TypeOf(l).Elem().Name()] = true
+			if o, ok := l.(*layers.Operation); ok {
+				seen[o.ClassName()] = true
+			}
 		}
 		if number >= uint64(len(compositions)) {
 			continue
@@ -33,7 +37,8 @@ func TestComposedModels(t *testing.T) {
 		assert.Equal(t, 2, y[0].Shape()[0])
 	}
 	for _, name := range []string{"Conv2DTranspose", "UpSampling2D", "Concatenate", "Multiply", "Permute", "Reshape", "Conv3D", "MaxPooling3D", "ConvLSTM2D", "TimeDistributed",
-		"Attention", "GroupQueryAttention", "RMSNormalization", "GlobalMaxPooling1D", "DepthwiseConv2D", "Embedding", "Bidirectional", "LeakyReLU"} {
+		"Attention", "GroupQueryAttention", "RMSNormalization", "GlobalMaxPooling1D", "DepthwiseConv2D", "Embedding", "Bidirectional", "LeakyReLU", "PReLU", "GroupNormalization", "SeparableConv2D", "AveragePooling2D",
+		"Roll", "Pad", "Sin", "Cumprod", "Softmax", "AveragePool", "ExtractPatches", "Normalize", "Std", "Transpose", "Matmul"} {
 		assert.True(t, seen[name], "no network has a layer %s", name)
 	}
 }
