@@ -190,7 +190,7 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 			return nil, call, fmt.Errorf("%s: %w", p.name, err)
 		}
 		if p.setting {
-			settings[p.name] = value
+			settings[p.name] = k.setting(p.name, value)
 		} else {
 			call.Positional = append(call.Positional, value)
 		}
@@ -207,6 +207,15 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 	}
 	k.dropDefaults(&call)
 	return settings, call, nil
+}
+
+// setting returns what Keras keeps for an argument. Its functions for convolutions and pooling replace a data format of
+// None before they make the operation, and the operations that pool take None for channels first.
+func (k *operationKind) setting(name string, value any) any {
+	if name == "data_format" && value == nil && k.module == "nn" {
+		return string(ChannelsLast)
+	}
+	return value
 }
 
 // dropDefaults removes trailing arguments that have their default values from a call, as users write it.
