@@ -75,7 +75,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	if p.pairs {
 		p.k, p.matrices = ceil(a.K, 2), micro.Matrices() && a.M > 1
 		p.masks = a.TransB && (a.K%2 != 0 || a.LDB%2 != 0 || micro.Matrices()) && micro.TurnsPairs()
-		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
+		p.inPlace = a.readsPairs()
 	}
 	most, width := halfRows, micro.PanelWidth[float32]()
 	p.setWide(a)

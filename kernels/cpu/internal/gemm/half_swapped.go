@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
@@ -39,11 +40,31 @@ func (a *HalfArgs) exchange() {
 // leastTurned is the length of sums from which on transposing the result costs less than mostly empty vectors.
 const leastTurned = 32
 
-// fewColumns reports whether a transposed A is multiplied in pairs with so few columns that they leave most of a vector
-// empty; the rows of A, as they are stored, fill it. Sums must have at least that many products.
+// leastTurnedA is the same where A has to be transposed too.
+const leastTurnedA = 64
+
+// fewColumns reports whether a matrix of many rows is multiplied in pairs with so few columns that they leave most of a
+// vector empty; the rows of a transposed A, as they are stored, fill it. Sums must have at least that many products. An
+// A that is not transposed has to be first, which long sums pay for; its panels then are those of a transposed B.
 func (a *HalfArgs) fewColumns(least int) bool {
-	const most = 8 // half a vector
-	return a.TransA && a.N <= most && a.M >= 4*most && a.K >= least && a.pairs() && !micro.Matrices()
+	const most, mostInPlace, mostCopied = 8, 6, 10
+	if a.M < 4*most || !a.pairs() || micro.Matrices() {
+		return false
+	}
+	switch {
+	case a.TransA:
+		return a.N <= most && a.K >= least
+	case !isa.Active().Has(isa.Vectors512):
+		return false
+	case a.readsPairs():
+		return a.N <= mostInPlace && a.K >= leastTurnedA
+	}
+	return a.N <= mostCopied && a.K >= leastTurnedA
+}
+
+// readsPairs reports whether tiles can read the pairs of A where they are.
+func (a *HalfArgs) readsPairs() bool {
+	return !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
 }
 
 // columnAsRow describes a matrix of one column as one row, which is the same memory.
