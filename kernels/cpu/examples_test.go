@@ -44,6 +44,29 @@ func TestBlocksOfExamples(t *testing.T) {
 	assert.Greater(t, looped, 12, "networks with a loop over blocks")
 }
 
+// TestBlocksEndBehindElementwise: elementwise operations on a large product run in the loop over blocks of examples
+// with it, although a number for each row is repeated in between.
+func TestBlocksEndBehindElementwise(t *testing.T) {
+	defer ForceBlocks(1 << 12)()
+	p := passProgram{t, ir.New("p")}
+	input := func(shape ...int) ir.Value {
+		return p.p.AddInput("", ir.Type{DType: ir.Float32, Shape: shape})
+	}
+	x := input(8, 16, 12)
+	largest := p.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{2}}, x)
+	y := p.add(ir.Abs, nil, p.add(ir.Dot, ir.DotAttrs{LhsContract: []int{2}, RhsContract: []int{0}}, x, input(12, 300)))
+	y = p.add(ir.Sqrt, nil, p.add(ir.Div, nil, y, p.add(ir.Broadcast, ir.BroadcastAttrs{Shape: []int{8, 16, 300}, Axes: []int{0, 1}}, largest)))
+	p.p.AddOutput("y", y)
+	e, err := Backend{}.load(p.p, kernels.CompileOptions{Device: testDevice}, false)
+	require.NoError(t, err)
+	defer e.Close()
+	var names []string
+	for _, s := range e.schedule.steps {
+		names = append(names, s.name)
+	}
+	require.Equal(t, ir.Scan.String(), names[len(names)-1], "%v", names)
+}
+
 // TestPackedProductOfVector: a packed product of one vector compiles if it follows nodes that run in blocks of
 // examples.
 func TestPackedProductOfVector(t *testing.T) {

@@ -224,8 +224,7 @@ func (e *examples) choose() {
 			if moved > 0 { // else it is part of another node's step
 				gain -= loops * e.near / stepParts
 			}
-			within := k+1 < len(e.nodes) && e.p.Nodes[e.nodes[k+1]].Op.IsElementwise() // elementwise nodes work on results on their way to memory
-			if gain > best && !within {
+			if gain > best && !e.endsWithin(k) {
 				best, until, e.block = gain, k+1, block
 			}
 		}
@@ -236,6 +235,17 @@ func (e *examples) choose() {
 		}
 		e.nodes = e.nodes[:until]
 	}
+}
+
+// endsWithin reports whether a loop that ends with the k-th node would part it from elementwise nodes, which work on
+// results on their way to memory. Broadcasts, which move nothing, may lie between.
+func (e *examples) endsWithin(k int) bool {
+	for _, i := range e.nodes[k+1:] {
+		if op := e.p.Nodes[i].Op; op != ir.Broadcast {
+			return op.IsElementwise()
+		}
+	}
+	return false
 }
 
 // moves returns the cost of writing and reading the given bytes, besides those that stay near.
