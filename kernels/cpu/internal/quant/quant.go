@@ -235,31 +235,49 @@ func (a *Args) Run(_, lo, hi int) {
 		a.tiles(lo, hi)
 		return
 	}
-	size := groups(a.K) * group * Width
-	var edge [rows * Width]int32
-	for panel := lo; panel < hi; panel++ {
-		b := a.B[panel*size : (panel+1)*size]
-		columns := min(Width, a.N-panel*Width)
-		for i := 0; i < a.M; {
-			n := a.family.rows(a.M - i)
-			c, ld := a.C[i*a.LDC+panel*Width:], a.LDC
-			if columns < Width {
-				c, ld = edge[:], Width
-			}
-			for r := range n {
-				line := c[r*ld:][:Width]
-				vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), Width), unsafe.Pointer(&a.sums[i+r]), Width, 4)
-			}
-			if a.K > 0 {
-				a.family.multiply(n, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
-			}
-			if columns < Width {
-				for r := range n {
-					copy(a.C[(i+r)*a.LDC+panel*Width:][:columns], edge[r*Width:])
-				}
-			}
-			i += n
+	most := a.M
+	if (hi-lo)*groups(a.K)*group*Width <= nearPanels {
+		most = nearRows
+	}
+	for first := 0; first < a.M; first += most {
+		for panel := lo; panel < hi; panel++ {
+			a.panel(panel, first, min(first+most, a.M))
 		}
+	}
+}
+
+// If the second-level cache holds all panels, they multiply some rows of A at a time. Each row of C is then stored from
+// its beginning to its end, and the rows lie in no more pages than the processor looks up at once.
+const (
+	nearPanels = 1 << 19
+	nearRows   = 8 * rows
+)
+
+// panel computes the rows [i, end) of a panel.
+func (a *Args) panel(panel, i, end int) {
+	size := groups(a.K) * group * Width
+	b := a.B[panel*size : (panel+1)*size]
+	columns := min(Width, a.N-panel*Width)
+	var edge [rows * Width]int32
+	for i < end {
+		n := a.family.rows(end - i)
+		c, ld := a.C[i*a.LDC+panel*Width:], a.LDC
+		if columns < Width {
+			c, ld = edge[:], Width
+		}
+		for r := range n {
+			line := c[r*ld:][:Width]
+			vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), Width), unsafe.Pointer(&a.sums[i+r]), Width, 4)
+		}
+		if a.K > 0 {
+			a.family.multiply(n, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
+		}
+		if columns < Width {
+			for r := range n {
+				copy(a.C[(i+r)*a.LDC+panel*Width:][:columns], edge[r*Width:])
+			}
+		}
+		i += n
 	}
 }
 
