@@ -44,12 +44,16 @@ func PackB[T Float](p *pool.Pool, dst, b []T, k, n, ldb int, trans bool) {
 // packTask packs one panel after the other.
 type packTask[T Float] struct{ job *job[T] }
 
-func (t *packTask[T]) Run(_, lo, hi int) {
+func (t *packTask[T]) Run(worker, lo, hi int) {
 	a := &t.job.args
 	width, strict := micro.PanelWidth[T](), t.job.plan.source != shared
 	for panel := lo; panel < hi; panel++ {
 		n := panel * width
-		if dst := t.job.plan.shared[n*a.K:]; strict && !a.TransB {
+		if dst := t.job.plan.shared[n*a.K:]; a.Panels != nil {
+			size := t.job.plan.localSize(a)
+			memory := t.job.scratch[worker*size:][:size]
+			copy(dst[:width*a.K], a.Panels.Panel(memory[t.job.plan.localSizeA(a):], 0, a.K, n))
+		} else if strict && !a.TransB {
 			micro.PackPanel(dst, a.B[n:], a.K, min(width, a.N-n), a.LDB, 1)
 		} else {
 			packPanel(dst, a.B, a, 0, a.K, n)

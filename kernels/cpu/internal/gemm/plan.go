@@ -55,6 +55,9 @@ const (
 	sweepPanels = 4       // fewest panels for which rows beyond sweepRows go through all panels too
 	sweepMatrix = 1 << 18 // most numbers of B, which stay in the second-level cache
 
+	madeRows   = 64      // fewest rows for which Panels are made in advance if sums are short,
+	madeMatrix = 1 << 20 // and most numbers in these panels
+
 	fetchMinSums   = 32      // shorter sums leave no time to prefetch C
 	fetchMinStride = 1024    // bytes
 	fetchMinBytes  = 1 << 20 // of C
@@ -123,6 +126,8 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	width := micro.PanelWidth[T]()
 	one := p.batch == 1 || a.StrideB == [2]int{}
 	switch {
+	case a.sharesMade():
+		p.source = shared
 	case a.Panels != nil:
 		p.source = made
 	case a.Packed:
@@ -170,6 +175,12 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 // panel would take a good part of the time.
 func (a *Args[T]) sweepsFew() bool {
 	return a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
+}
+
+// sharesMade reports whether all panels are made in advance, because rows of a large C with short sums are stored in
+// less time whole than panel by panel.
+func (a *Args[T]) sharesMade() bool {
+	return a.Panels != nil && a.K <= sweepSums && a.M >= madeRows && a.K*a.N <= madeMatrix && a.Batch == [2]int{1, 1}
 }
 
 // packsFew reports whether a transposed B is packed panel by panel in the cache, although there are few rows, because
@@ -308,6 +319,11 @@ func (p *plan[T]) localSizeB(a *Args[T]) int {
 	switch p.source {
 	case local:
 		return micro.PanelWidth[T]() * min(a.K, BlockK)
+	case shared:
+		if a.Panels == nil {
+			return 0
+		}
+		fallthrough // a panel is made here, and then copied
 	case made:
 		return micro.PanelWidth[T]() * (min(a.K, BlockK) + PanelSlack)
 	}

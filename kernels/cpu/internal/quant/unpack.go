@@ -28,11 +28,7 @@ func AsFloats(m, n, k, block int, bytes bool) bool {
 	if bytes {
 		return !active().dotsBytes() || 1.05+4.5/float64(m) < 0.75+36/float64(rows)+60/float64(n)
 	}
-	unpacked, digits := 1.02+6/float64(m), active().digitsTime()+35/float64(n)
-	if block > 0 {
-		digits += 16 / float64(block)
-	}
-	return unpacked < digits
+	return 1.02+6/float64(m) < active().digitsTime()+35/float64(n)+16/float64(max(rows, 1))
 }
 
 // timeInTiles is the time of digits in matrix registers. Joining the sums of a block takes as long as some of its

@@ -12,6 +12,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
+// TestShortSumsAsFloats: short sums are joined as often as short blocks are, whether they have scales or not, and so are
+// multiplied as floats alike.
+func TestShortSumsAsFloats(t *testing.T) {
+	for _, path := range isa.Paths() {
+		restore := isa.Override(path)
+		for _, k := range []int{8, 16, 32, 48} {
+			want := quant.AsFloats(800, 10000, k, k, false)
+			require.Equal(t, want, quant.AsFloats(800, 10000, k, 0, false), "%v: sums of %d without scales", path, k)
+			require.Equal(t, want, quant.AsFloats(800, 10000, k, 64, false), "%v: sums of %d in blocks of 64", path, k)
+		}
+		restore()
+	}
+}
+
 // TestNibblePanels unpacks random rows of random panels with all instruction sets, and compares them with the values of
 // the numbers.
 func TestNibblePanels(t *testing.T) {
@@ -59,8 +73,11 @@ func TestProductsOfNibblePanels(t *testing.T) {
 	for try := range 60 {
 		workers := pool.New(1 + try%3)
 		m, n, k := 1+r.IntN(300), 1+r.IntN(200), 1+r.IntN(1200)
-		if try%4 == 0 { // rows that compete for cache sets
+		switch try % 4 {
+		case 0: // rows that compete for cache sets
 			k = 512 * (1 + r.IntN(3))
+		case 1: // short sums of many rows, for which all panels are made in advance
+			m, k = 64+r.IntN(300), 1+r.IntN(64)
 		}
 		x := randomNibbles(r, m, n, k, r.IntN(3)*(1+r.IntN(k+3)))
 		b := make([]byte, quant.NibbleSize(k, n, x.block))
