@@ -2,12 +2,15 @@ package cpu_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -89,6 +92,8 @@ func TestHalfKernelGradientOfManyImages(t *testing.T) {
 		{33, 9, 24, 48, 3, 1, 2, 2},
 		{9, 30, 3, 16, 7, 2, 1, 3},
 		{5, 16, 4, 16, 4, 4, 1, 0},
+		{1, 28, 32, 32, 3, 1, 1, 1},
+		{1, 15, 16, 48, 5, 2, 1, 2},
 	} {
 		x, dy, got := c.run(t, ir.ConvKernelGrad)
 		want := make([]float32, c.kernel*c.kernel*c.channels*c.filters)
@@ -102,6 +107,32 @@ func TestHalfKernelGradientOfManyImages(t *testing.T) {
 			}
 		})
 		require.True(t, bytes.Equal(rounded(want), got), "%+v", c)
+	}
+}
+
+// TestHalfKernelGradientOfOneImage: the kernel gradient of a single image is that of the same numbers in float32,
+// rounded once.
+func TestHalfKernelGradientOfOneImage(t *testing.T) {
+	if !cpu.MultipliesPairs() {
+		t.Skip("needs products of pairs (AVX512-BF16) and no matrix registers, for which a single image fills pairs")
+	}
+	for _, c := range []halfConvolution{{1, 14, 32, 32, 3, 1, 1, 1}, {1, 15, 16, 48, 5, 2, 1, 2}} {
+		r := rand.New(rand.NewPCG(5, 6))
+		half, wide := c.session(t, ir.ConvKernelGrad, ir.BFloat16), c.session(t, ir.ConvKernelGrad, ir.Float32)
+		for i, in := range half.inputs {
+			for at := 0; at < len(in.Bytes()); at += 2 {
+				number := ir.AppendElement(nil, ir.BFloat16, r.NormFloat64())
+				copy(in.Bytes()[at:], number)
+				copy(wide.inputs[i].Bytes()[2*at:], append([]byte{0, 0}, number...))
+			}
+		}
+		half.run(t)
+		wide.run(t)
+		var want []float32
+		for sums := wide.outputs[0].Bytes(); len(sums) > 0; sums = sums[4:] {
+			want = append(want, math.Float32frombits(binary.LittleEndian.Uint32(sums)))
+		}
+		require.Equal(t, rounded(want), half.outputs[0].Bytes(), "%+v", c)
 	}
 }
 
