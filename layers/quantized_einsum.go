@@ -245,8 +245,7 @@ func (l *EinsumDense) bytesProduct(x, w, scale *ops.Tensor) *ops.Tensor {
 	m := l.axes.matrix()
 	summed := len(l.axes.reduced(l.axes.weight))
 	before := x.Shape()[:x.Rank()-summed]
-	y := bytesProduct(ops.Reshape(x, append(slices.Clone(before), m[0])...), ops.Reshape(w, m...), scale.DType())
-	y = ops.Divide(y, ops.Reshape(scale, m[1]))
+	y := bytesProduct(ops.Reshape(x, append(slices.Clone(before), m[0])...), ops.Reshape(w, m...), ops.Reshape(scale, m[1]), x.DType())
 	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
 }
 

@@ -169,7 +169,7 @@ func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Te
 		packed := packNeighbours(q.whole(c, l.reverse, 0), 1)
 		return ops.Divide(ops.Cast(ops.PackedMatmul(x, packed, nil, nil, l.InputDim, 0), c.ComputeDType()), scale)
 	case q.staysPacked() && scale.DType() != ir.Float64:
-		return ops.Divide(ops.Cast(columnsProduct(x, l.packedColumns(c), l.InputDim, l.OutputDim, scale.DType()), c.ComputeDType()), scale)
+		return columnsProduct(x, l.packedColumns(c), scale, l.InputDim, l.OutputDim, c.ComputeDType())
 	case l.reverse != nil:
 		return q.scaled(c, x, q.whole(c, l.reverse, 0), scale)
 	}

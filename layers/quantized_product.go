@@ -47,29 +47,42 @@ func (q *quantized) packedProduct(c *Context, x *ops.Tensor, matrix *distribute.
 	return ops.Divide(ops.Cast(ops.PackedMatmul(x, c.Read(matrix), nil, nil, q.columns, 0), c.ComputeDType()), scale)
 }
 
-// bytesProduct multiplies x (..., rows) by integers of eight bits (rows, columns) directly. Converting the matrix to
-// floats would take four times the memory in each call.
+// bytesProduct multiplies x (..., rows) by integers of eight bits (rows, columns) directly, and divides each column by
+// its scale. Converting the matrix to floats would take four times the memory in each call.
 //
 //dim:known weights have fixed axes
-func bytesProduct(x, w *ops.Tensor, d ir.DType) *ops.Tensor {
-	rows, columns := w.Dim(0), w.Dim(1)
+func bytesProduct(x, w, scale *ops.Tensor, compute ir.DType) *ops.Tensor {
+	rows, columns, d := w.Dim(0), w.Dim(1), scale.DType()
 	if rows == 0 || d == ir.Float64 { // products of float64 with bytes have no vectors
-		return ops.Matmul(x, ops.Cast(w, x.DType()))
+		return ops.Divide(ops.Cast(ops.Matmul(x, ops.Cast(w, x.DType())), compute), scale)
 	}
 	bytes := ops.View(ops.BitwiseXor(ops.Transpose(w), ops.Scalar(w, -128)), ir.Uint8) // from 0 to 255
-	return ops.BytesMatmul(x, bytes, ops.Ones(x, d, columns, 1), ops.Full(x, ir.Uint8, 128, columns, 1), 8, rows)
+	return dividedColumns(scale, columns, compute, func(factors *ops.Tensor) *ops.Tensor {
+		return ops.BytesMatmul(x, bytes, factors, ops.Full(x, ir.Uint8, 128, columns, 1), 8, rows)
+	})
 }
 
 // columnsProduct is bytesProduct for integers of four bits (columns, ⌈rows/2⌉), two neighbours of a row in a byte.
-func columnsProduct(x, packed *ops.Tensor, columns, rows int, d ir.DType) *ops.Tensor {
-	return ops.PackedColumnsMatmul(x, packed, ops.Ones(x, d, columns, 1), ops.Full(x, ir.Uint8, rowExcess, columns, 1), columns, rows)
+func columnsProduct(x, packed, scale *ops.Tensor, columns, rows int, compute ir.DType) *ops.Tensor {
+	return dividedColumns(scale, columns, compute, func(factors *ops.Tensor) *ops.Tensor {
+		return ops.PackedColumnsMatmul(x, packed, factors, ops.Full(x, ir.Uint8, rowExcess, columns, 1), columns, rows)
+	})
+}
+
+// dividedColumns divides the columns of a product by their scales. A product in float32 multiplies its sums by the
+// reciprocals before it stores them. In 16 bits the reciprocals would be rounded too much.
+func dividedColumns(scale *ops.Tensor, columns int, compute ir.DType, product func(factors *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	if d := scale.DType(); d != ir.Float32 {
+		return ops.Divide(ops.Cast(product(ops.Ones(scale, d, columns, 1)), compute), scale)
+	}
+	return ops.Cast(product(ops.Reshape(ops.Reciprocal(scale), columns, 1)), compute)
 }
 
 // scaled returns x·w/scale for integers w (rows, columns) with one scale for each column.
 func (q *quantized) scaled(c *Context, x, w, scale *ops.Tensor) *ops.Tensor {
 	compute := c.ComputeDType()
 	if q.inputs == nil {
-		return ops.Divide(ops.Cast(bytesProduct(x, w, scale.DType()), compute), scale)
+		return bytesProduct(x, w, scale, compute)
 	}
 	return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
 		whole, by := q.inputs.Quantize(xs[0], -1)
