@@ -52,9 +52,8 @@ func TestBlocksEndBehindElementwise(t *testing.T) {
 	input := func(shape ...int) ir.Value {
 		return p.p.AddInput("", ir.Type{DType: ir.Float32, Shape: shape})
 	}
-	x := input(8, 16, 12)
-	largest := p.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{2}}, x)
-	y := p.add(ir.Abs, nil, p.add(ir.Dot, ir.DotAttrs{LhsContract: []int{2}, RhsContract: []int{0}}, x, input(12, 300)))
+	y := p.add(ir.Abs, nil, p.add(ir.Dot, ir.DotAttrs{LhsContract: []int{2}, RhsContract: []int{0}}, input(8, 16, 12), input(12, 300)))
+	largest := p.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{2}}, y)
 	y = p.add(ir.Sqrt, nil, p.add(ir.Div, nil, y, p.add(ir.Broadcast, ir.BroadcastAttrs{Shape: []int{8, 16, 300}, Axes: []int{0, 1}}, largest)))
 	p.p.AddOutput("y", y)
 	e, err := Backend{}.load(p.p, kernels.CompileOptions{Device: testDevice}, false)

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
-// TestShortSumsAsFloats: short sums are joined as often as short blocks are, whether they have scales or not, and so are
-// multiplied as floats alike.
+// TestShortSumsAsFloats: short sums are joined as often as short blocks are, whether they have scales or not, and so
+// are multiplied as floats alike.
 func TestShortSumsAsFloats(t *testing.T) {
 	for _, path := range isa.Paths() {
 		restore := isa.Override(path)
