@@ -16,7 +16,6 @@ import (
 
 const (
 	columnsMost    = 4       // most columns of C
-	columnsSums    = 64      // most products of a sum
 	columnsMinRows = 64      // fewest rows of A
 	columnsBlock   = 1 << 13 // numbers of A that are transposed at a time
 	columnsRows    = 1 << 10 // but no more rows than that
@@ -24,7 +23,7 @@ const (
 
 // isColumns reports whether the product is computed this way.
 func (a *Args[T]) isColumns() bool {
-	return a.N <= columnsMost && a.K <= columnsSums && a.M >= columnsMinRows && a.LDC == a.N && a.Batch == [2]int{1, 1} &&
+	return a.N <= columnsMost && a.K <= blockK() && a.M >= columnsMinRows && a.LDC == a.N && a.Batch == [2]int{1, 1} &&
 		!a.TransA && !a.Packed && a.Panels == nil && !a.Accumulate && isa.Active().Has(isa.Vectors256)
 }
 

@@ -41,7 +41,8 @@ type Args[T Float] struct {
 
 	Gram bool // op(B) is the transpose of op(A), in the same memory: C is symmetric, so half of it need not be computed
 
-	across bool // B is known not to begin at a cache line; see lines.go
+	across  bool // B is known not to begin at a cache line; see lines.go
+	vectors bool // A and B have changed places; see vectors.go
 
 	// Ahead is memory that the caller reads or writes next. If B is packed and one worker computes the product, its
 	// kernels prefetch as much of that memory into the second-level cache as they have time for.
@@ -107,8 +108,15 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	putJob(j)
 }
 
-// normal returns a copy with defaults filled in.
+// normal returns a copy with defaults filled in, and vectors as rows.
 func (a *Args[T]) normal() Args[T] {
+	n := a.complete()
+	n.swapVectors()
+	return n
+}
+
+// complete returns a copy with defaults filled in.
+func (a *Args[T]) complete() Args[T] {
 	n := *a
 	pick := func(ld *int, trans bool, rows, cols int) {
 		if *ld == 0 && trans {

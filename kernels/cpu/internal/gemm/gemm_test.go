@@ -32,7 +32,7 @@ func epsilon[T Float]() float64 {
 
 // naive returns the expected value of an element in float64 and the sum of the absolute values of its terms.
 func naive[T Float](a *Args[T], c []T, e0, e1, m, n int) (sum, size float64) {
-	g := a.normal()
+	g := a.complete()
 	at := func(x []T, ld int, trans bool, i, j int) float64 {
 		if trans {
 			i, j = j, i

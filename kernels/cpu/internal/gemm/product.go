@@ -58,6 +58,9 @@ func (p *Product[T]) RunAhead(workers *pool.Pool, a, b, c, bias, scratch []T, ah
 		panic(fmt.Sprintf("gemm: the product was prepared for %d workers and bias %v, received %d and %v", p.workers, p.bias, workers.Size(), bias != nil))
 	}
 	n.A, n.B, n.C, n.Bias = a, b, c, bias
+	if n.vectors {
+		n.A, n.B = b, a
+	}
 	if workers.Size() <= 1 {
 		n.Ahead, j.ahead = ahead, fetched{}
 	}
@@ -71,7 +74,7 @@ func (p *Product[T]) RunAhead(workers *pool.Pool, a, b, c, bias, scratch []T, ah
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), p.scratch))
 	default:
 		plans := &p.plans
-		if p.across != nil && straddlesLines(b) {
+		if p.across != nil && straddlesLines(n.B) {
 			plans = p.across
 		}
 		j.plan, j.scratch = *plans.of(workers), scratch
