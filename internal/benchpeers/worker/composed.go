@@ -13,10 +13,11 @@ var compositions = []func(composer) (inputs []*layers.KerasTensor, y *layers.Ker
 	composer.segmentation, composer.autoencoder, composer.generator, composer.mixer, composer.depthwise, composer.volume, composer.video,
 	composer.branches, composer.dense, composer.recommender, composer.translation, composer.dilated, composer.points, composer.decoder, composer.texts,
 	composer.windowed, composer.diffusion, composer.upscaler, composer.detector, composer.translator, composer.rays, composer.patches, composer.similarity, composer.towers, composer.atrous,
+	composer.messages, composer.selected, composer.experts, composer.states,
 }
 
 // composed makes the network of a number in the manner of published examples, where draw makes one of layers in a row:
-// decoders with skips and transposed convolutions, branches that are joined, several inputs, volumes, recurrent
+// decoders with skips and transposed convolutions, branches that are joined, several inputs, volumes, graphs, recurrent
 // convolutions, attention in windows, rays, heads on several scales, losses inside of the network. Sizes, depths and
 // activations are drawn at random; kinds come in turn.
 func composed(number uint64, more ...keras.Option) (drawn, error) {
