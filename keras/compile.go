@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -16,7 +17,9 @@ import (
 )
 
 // CompileConfig says how a model is trained. Names and values are resolved as in Keras. For a model with several
-// outputs, losses, weights and metrics are a list in the order of the outputs, or a map by output name.
+// outputs, losses, weights and metrics are a list in the order of the outputs, or a map by output name. Where a model's
+// outputs are lists and dicts inside of each other, as a file of Keras may have them, they may also be such lists and
+// maps.
 type CompileConfig struct {
 	// Optimizer is a name ("adam") or an optimizer; nil is "rmsprop".
 	Optimizer any
@@ -65,6 +68,7 @@ type compiled struct {
 	trainStep, testStep *customStep // nil: Keras's own
 
 	layerNames  []string      // names of the layers that compute the outputs, if some outputs share a name
+	nest        any           // the lists and dicts of the outputs, if they are in each other: see [Tensors]
 	outputs     []*outputLoss // one per output, once the outputs are known
 	lossTracker *metrics.Mean
 	metrics     []*namedMetric
@@ -131,7 +135,7 @@ func (m *Model) Compile(config CompileConfig) error {
 	c := &compiled{config: config, optimizer: optimizer}
 	c.trainStep, c.testStep = m.customSteps(config)
 	if f, ok := m.topology.(*functional); ok {
-		c.layerNames = f.layerNames
+		c.layerNames, c.nest = f.layerNames, f.out.nested
 	}
 	err = c.checkNames()
 	if err == nil {
@@ -152,7 +156,7 @@ func (c *compiled) checkNames() error {
 	var walkLoss, walkMetric func(v any) error
 	walkLoss = func(v any) error {
 		return each(v, func(v any) error {
-			if v == nil || v == "crossentropy" || v == "ce" {
+			if v == nil || isWord(v, "crossentropy", "ce") {
 				return nil
 			}
 			_, err := losses.Get(v)
@@ -161,7 +165,7 @@ func (c *compiled) checkNames() error {
 	}
 	walkMetric = func(v any) error {
 		return each(v, func(v any) error {
-			if v == nil || isAccuracy(v) {
+			if v == nil || isWord(v, "accuracy", "acc", "crossentropy", "ce") {
 				return nil
 			}
 			_, err := metrics.Get(metricOf(v))
@@ -208,8 +212,10 @@ func pointerHint[T any](v any, err error) error {
 	return err
 }
 
-func isAccuracy(v any) bool {
-	return slices.Contains([]any{"accuracy", "acc", "crossentropy", "ce"}, v)
+// isWord reports whether v is one of the words that the shapes give a meaning, in any case of letters, as in Keras.
+func isWord(v any, words ...string) bool {
+	s, ok := v.(string)
+	return ok && slices.Contains(words, strings.ToLower(s))
 }
 
 // prepare resolves losses and metrics once the types of outputs and targets are known.

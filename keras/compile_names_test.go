@@ -49,6 +49,7 @@ func TestCompileKnowsOutputs(t *testing.T) {
 		"lists of metrics":     {dict, keras.CompileConfig{Loss: map[string]any{"a": []any{"mse"}}, Metrics: []any{[]string{"mae"}, []string{"mse"}}}, ""},
 		"one for all":          {listed, keras.CompileConfig{Loss: "mse"}, ""},
 		"flat metrics":         {single, keras.CompileConfig{Loss: []any{"mse"}, Metrics: []metrics.Metric{&metrics.AUC{}, &metrics.Mean{}}}, ""},
+		"words in capitals":    {single, keras.CompileConfig{Loss: "CE", Metrics: []string{"ACC", "Accuracy"}}, ""},
 		"by its name":          {single, keras.CompileConfig{Loss: map[string]string{"price": "mse"}, LossWeights: map[string]float64{"price": 2}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,11 +45,15 @@ func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outp
 	}
 	c.lossTracker = metrics.NewMean("loss")
 	taken := map[string]bool{"loss": true}
-	for _, o := range c.outputs {
+	reported := slices.Clone(names)
+	if c.nest != nil {
+		nestPaths(c.nest, nil, reported)
+	}
+	for i, o := range c.outputs {
 		if trained < 2 || o.loss == nil {
 			continue
 		}
-		name := o.name
+		name := reported[i]
 		if !named {
 			name = o.loss.LossName()
 		}

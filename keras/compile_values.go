@@ -112,9 +112,10 @@ func (c *compiled) byOutput(v any, names []string) (map[string]any, bool) {
 // perOutput assigns a config value to the outputs. A single value applies to all outputs if shared is set.
 func (c *compiled) perOutput(what string, v any, names []string, n int, shared bool) ([]any, error) {
 	out := make([]any, n)
-	if v == nil {
+	if v == nil || c.nest != nil && alongNest(c.nest, v, out) {
 		return out, nil
 	}
+	clear(out)
 	if m, ok := c.byOutput(v, names); ok {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			i := slices.Index(names, k)
