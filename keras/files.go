@@ -1,6 +1,8 @@
 package keras
 
 import (
+	"errors"
+
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/saving"
 )
@@ -55,6 +57,7 @@ func (o loadModelOption) applyLoadModel(c *fileConfig) { o(c) }
 type fileConfig struct {
 	withoutCompile bool
 	skipMismatch   bool
+	byName         bool
 	folder         bool
 	report         *LoadReport
 }
@@ -67,9 +70,24 @@ func WithoutCompile() CompileOption {
 
 // SkipMismatch makes LoadWeights skip layers whose variables differ in number or shape from the file, like Keras's
 // skip_mismatch=True. The variables of such a layer before the first that does not fit are loaded; the others keep
-// their values. [Report] says which.
+// their values. Of a .h5 file of Keras 2 all variables are loaded whose shapes fit. [Report] says which.
 func SkipMismatch() LoadWeightsOption {
 	return loadWeightsOption(func(c *fileConfig) { c.skipMismatch = true })
+}
+
+// ByName makes LoadWeights load the layers of a .h5 file of Keras 2 into those of the same names, wherever they are in
+// the model, like Keras's by_name=True. Layers of the model that the file does not have keep their values; [Report]
+// lists what is in the file alone as unused. The optimizer stays as it is. Other formats are errors, as in Keras.
+func ByName() LoadWeightsOption {
+	return loadWeightsOption(func(c *fileConfig) { c.byName = true })
+}
+
+// refuseByName is an error if the file is not one whose layers have names.
+func (c *fileConfig) refuseByName() error {
+	if c.byName {
+		return errors.New("ByName is for .h5 files of Keras 2; the layers of other files have no names, and SkipMismatch leaves out what does not fit")
+	}
+	return nil
 }
 
 // Report makes LoadModel and LoadWeights report what was matched, skipped and unused.

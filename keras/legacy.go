@@ -74,11 +74,15 @@ func (m *Model) compileLegacy(file *saving.Legacy) error {
 func (m *Model) loadLegacyWeights(file *saving.Legacy, c *fileConfig) error {
 	m.values.Lock()
 	defer m.values.Unlock()
-	report, err := file.Load(m, c.skipMismatch)
+	load := file.Load
+	if c.byName {
+		load = file.LoadByName
+	}
+	report, err := load(m, c.skipMismatch)
 	if err != nil {
 		return err
 	}
-	if m.compiled != nil {
+	if m.compiled != nil && !c.byName {
 		if err := file.LoadOptimizer(m.compiled.optimizer.Variables(), report); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func TestOptionTypes(t *testing.T) {
 			"NewSequential": {keras.Name, keras.Seed, keras.DTypePolicy, keras.InputShape, keras.InputDType, distribute.Scope},
 			"LoadModel":     {keras.WithoutCompile, keras.Report, keras.Seed, distribute.Scope},
 			"ReadModel":     {keras.WithoutCompile, keras.Report, keras.Seed, distribute.Scope},
-			"LoadWeights":   {keras.SkipMismatch, keras.Report},
+			"LoadWeights":   {keras.SkipMismatch, keras.ByName, keras.Report},
 			"Save":          {keras.WithoutCompile, keras.AsFolder},
 		},
 	}, {

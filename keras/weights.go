@@ -107,7 +107,8 @@ func (m *Model) fileObjects() []saving.Object {
 // the file has them and the optimizer has been built, that is, after a step of training, as in Keras.
 //
 // Every weight must be in the file with its shape; otherwise nothing is changed, and the error lists everything that
-// does not fit. [SkipMismatch] skips what does not fit, and [Report] says what happened to each tensor.
+// does not fit. [SkipMismatch] skips what does not fit, [ByName] reads the layers of a .h5 file by their names, and
+// [Report] says what happened to each tensor.
 func (m *Model) LoadWeights(path string, options ...LoadWeightsOption) error {
 	var c fileConfig
 	for _, o := range options {
@@ -126,6 +127,9 @@ func (m *Model) loadWeights(path string, c *fileConfig) error {
 		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
 	}
 	if strings.HasSuffix(path, ".json") {
+		if err := c.refuseByName(); err != nil {
+			return err
+		}
 		source, err := saving.OpenShards(path)
 		if err != nil {
 			return err
@@ -145,6 +149,8 @@ func (m *Model) loadWeights(path string, c *fileConfig) error {
 		return err
 	case isHDF5(f):
 		return m.loadH5(f, info.Size(), c)
+	case c.byName:
+		return c.refuseByName()
 	case strings.HasSuffix(path, ".keras"):
 		return m.loadArchived(path, c)
 	case known:
@@ -165,6 +171,9 @@ func (m *Model) loadH5(r io.ReaderAt, size int64, c *fileConfig) error {
 	}
 	if legacy != nil {
 		return m.loadLegacyWeights(legacy, c)
+	}
+	if err := c.refuseByName(); err != nil {
+		return err
 	}
 	source, err := saving.OpenWeights(r, size)
 	if err != nil {

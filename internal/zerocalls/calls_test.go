@@ -203,6 +203,7 @@ var functions = map[string]any{
 	"keras.Adapt":                                   keras.Adapt,
 	"keras.AsFolder":                                keras.AsFolder,
 	"keras.BatchSize":                               keras.BatchSize,
+	"keras.ByName":                                  keras.ByName,
 	"keras.Callbacks":                               keras.Callbacks,
 	"keras.ClassWeight":                             keras.ClassWeight,
 	"keras.DType":                                   keras.DType,

@@ -83,7 +83,7 @@ func list(group *hdf5.Group) ([]named, error) {
 	return out, nil
 }
 
-// legacyLayer is a layer with weights in the file.
+// legacyLayer is a layer in the file. It may have no weights.
 type legacyLayer struct {
 	name    string
 	weights []named
@@ -104,20 +104,20 @@ func (l *Legacy) layers() ([]legacyLayer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("layer %q: %w", name, err)
 		}
-		if len(weights) > 0 {
-			out = append(out, legacyLayer{name, weights})
-		}
+		out = append(out, legacyLayer{name, weights})
 	}
 	return out, nil
 }
 
 // Load loads the values of the file into the layers of a model, in their order, as Keras does. If something does not
-// fit, nothing is changed, unless skipMismatch skips such layers.
+// fit, nothing is changed, unless skipMismatch skips it: weights of another shape, and layers with another number of
+// weights.
 func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 	file, err := l.layers()
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
+	file = slices.DeleteFunc(file, func(f legacyLayer) bool { return len(f.weights) == 0 })
 	var own []layers.Layer
 	for _, member := range layers.Sublayers(model) {
 		if len(layers.Weights(member)) > 0 {
@@ -128,21 +128,56 @@ func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 		return nil, fmt.Errorf("the weights do not fit the model: it has %d layers with weights, the file has %d", len(own), len(file))
 	}
 	file = byName(file, own)
+	var pairs []legacyPair
+	for i, member := range own {
+		pairs = append(pairs, legacyPair{member, file[i]})
+	}
+	return loadLegacy(pairs, &Report{}, skipMismatch)
+}
+
+// LoadByName loads the values of the file into the layers of a model that have the names of the file's layers, as Keras
+// does with by_name=True. Other layers of the model stay as they are, and the report lists those of the file as unused.
+// What does not fit is an error or skipped, as by Load.
+func (l *Legacy) LoadByName(model layers.Layer, skipMismatch bool) (*Report, error) {
+	file, err := l.layers()
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
 	report := &Report{}
+	var pairs []legacyPair
+	own := layers.Sublayers(model)
+	for _, f := range file {
+		found := false
+		for _, member := range own {
+			if layers.Name(member) == f.name {
+				pairs, found = append(pairs, legacyPair{member, f}), true
+			}
+		}
+		for _, w := range f.weights {
+			if !found {
+				report.Unused = append(report.Unused, f.name+"/"+w.name)
+			}
+		}
+	}
+	slices.Sort(report.Unused)
+	return loadLegacy(pairs, report, skipMismatch)
+}
+
+// legacyPair is a layer of a model and the one of the file whose values it gets.
+type legacyPair struct {
+	own  layers.Layer
+	file legacyLayer
+}
+
+func loadLegacy(pairs []legacyPair, report *Report, skipMismatch bool) (*Report, error) {
 	var todo []assignment
 	var mistakes []string
-	for i, member := range own {
-		fit, err := matchLegacy(member, file[i])
-		switch {
-		case err == nil:
-			todo = append(todo, fit...)
-		case skipMismatch:
-			for _, v := range layers.Weights(member) {
-				report.Skipped = append(report.Skipped, Skip{Tensor: file[i].name, Variable: v.Path(), Reason: err.Error()})
-			}
-		default:
+	for _, p := range pairs {
+		fit, skipped, err := matchLegacy(p.own, p.file)
+		if err != nil && !skipMismatch {
 			mistakes = append(mistakes, err.Error())
 		}
+		todo, report.Skipped = append(todo, fit...), append(report.Skipped, skipped...)
 	}
 	if len(mistakes) > 0 {
 		return nil, Mismatch(mistakes)
@@ -168,24 +203,32 @@ func byName(file []legacyLayer, own []layers.Layer) []legacyLayer {
 	return out
 }
 
-func matchLegacy(l layers.Layer, f legacyLayer) ([]assignment, error) {
+// matchLegacy finds which weights of the file fit a layer's, and which do not. The error is about the first of those.
+func matchLegacy(l layers.Layer, f legacyLayer) (fit []assignment, skipped []Skip, first error) {
 	vars := append(layers.TrainableWeights(l), layers.NonTrainableWeights(l)...)
 	if len(vars) != len(f.weights) {
-		return nil, fmt.Errorf("layer %q (%s) expected %d variables, but the file has %d for layer %q", layers.Name(l), layers.ClassName(l), len(vars), len(f.weights), f.name)
+		first = fmt.Errorf("layer %q (%s) expected %d variables, but the file has %d for layer %q", layers.Name(l), layers.ClassName(l), len(vars), len(f.weights), f.name)
+		for _, v := range vars {
+			skipped = append(skipped, Skip{Tensor: f.name, Variable: v.Path(), Reason: first.Error()})
+		}
+		return nil, skipped, first
 	}
-	out := make([]assignment, len(vars))
 	for i, v := range vars {
 		w := f.weights[i]
 		t, err := typeOf(w.data)
 		if err == nil && !t.Shape.Equal(v.Type().Shape) {
 			err = fmt.Errorf("shape mismatch: the variable has shape %s, the file holds shape %s", layers.ShapeString(v.Type().Shape), layers.ShapeString(t.Shape))
 		}
-		if err != nil {
-			return nil, fmt.Errorf("layer %q: variable %s (%s): %w", layers.Name(l), v.Path(), w.name, err)
+		if err == nil {
+			fit = append(fit, assignment{v, w.data, f.name + "/" + w.name})
+			continue
 		}
-		out[i] = assignment{v, w.data, f.name + "/" + w.name}
+		err = fmt.Errorf("layer %q: variable %s (%s): %w", layers.Name(l), v.Path(), w.name, err)
+		if skipped = append(skipped, Skip{Tensor: f.name + "/" + w.name, Variable: v.Path(), Reason: err.Error()}); first == nil {
+			first = err
+		}
 	}
-	return out, nil
+	return fit, skipped, first
 }
 
 // LoadOptimizer loads the optimizer's variables. If the file does not fit they stay unchanged, as in Keras. The
