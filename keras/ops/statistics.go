@@ -141,32 +141,38 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 		wide := ExpandDims(values, -1)
 		return Sum(Cast(before(sorted, wide, right), ir.Int32), -1)
 	}
-	// The value is compared with every step-th element; a binary search does the rest. Count is how many elements are
-	// known to lie before it.
+	// The value is compared with every step-th element, and a binary search does the rest. Count is how many elements
+	// are known to lie before it, and the position is less than step away. The last of the places from which to search
+	// is the one from which no search leaves the vector.
 	step := 1
 	for n/step > fewBorders { //dim:known
 		step *= 2
 	}
-	count := Zeros(values, ir.Int32, values.Shape()...)
-	for i := step - 1; i < n; i += step { //dim:known
-		count = Add(count, Cast(before(Index(sorted, 0, i), values, right), ir.Int32))
+	last := n - (step - 1)
+	d := ir.Int32
+	if values.DType().Size() == 8 { // vectors of as many elements as those of values
+		d = values.DType()
 	}
-	if step == 1 {
-		return count
+	count := Zeros(values, d, values.Shape()...)
+	for i := step; i <= last; i += step { //dim:known
+		count = Add(count, Cast(before(Index(sorted, 0, i-1), values, right), d))
 	}
-	count = MultiplyScalar(count, float64(step))
+	if step > 1 {
+		count = MultiplyScalar(count, float64(step))
+		if last%step > 0 {
+			count = Where(before(Index(sorted, 0, last-1), values, right), FullLike(count, float64(last)), count)
+		}
+	}
 	for step /= 2; step > 0; step /= 2 {
-		next := AddScalar(count, float64(step))
-		element := apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, sorted, SubtractScalar(next, 1))
-		more := LogicalAnd(before(element, values, right), CompareScalar(ir.Le, next, float64(n))) //dim:known
-		count = Where(more, next, count)
+		element := apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, sorted, Cast(AddScalar(count, float64(step-1)), ir.Int32))
+		count = Where(before(element, values, right), AddScalar(count, float64(step)), count)
 	}
-	return count
+	return Cast(count, ir.Int32)
 }
 
 // fewBorders is the number of elements up to which a value is compared with each before it is searched between two of
 // them.
-const fewBorders = 32
+const fewBorders = 16
 
 // fewBins is the number of bins of equal width up to which every border is compared.
 const fewBins = 20

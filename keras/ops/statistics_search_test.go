@@ -13,38 +13,52 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSearchsortedCounts compares with counting, for lengths around those at which the search takes an additional step.
+// TestSearchsortedCounts compares with counting, for lengths around those at which the search takes one step more.
 func TestSearchsortedCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, 3, 15, 16, 17, 18, 31, 32, 33, 63, 64, 100, 1000} {
-		sorted := make([]float64, n)
-		for i := range sorted { // with duplicates
-			sorted[i] = float64(i / 3)
+	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.Int32, ir.Int64, ir.Int8, ir.Uint8} {
+		least, most := -1, 2000 // of the values
+		if d.Size() == 1 {
+			most = math.MaxInt8
 		}
-		values := []float64{math.Inf(-1), -1, 0, float64(n), math.Inf(1), math.NaN()}
-		for range 40 {
-			values = append(values, math.Floor(r.Float64()*float64(n)/3)+float64(r.IntN(2))/2)
+		if d == ir.Uint8 {
+			least = 0
 		}
-		for _, right := range []bool{false, true} {
-			want := make([]float64, len(values))
-			for i, v := range values {
-				for _, x := range sorted {
-					if x < v || right && x == v {
-						want[i]++
-					}
-				}
+		for _, n := range []int{0, 1, 2, 3, 15, 16, 17, 18, 31, 32, 33, 63, 64, 100, 111, 1000} {
+			sorted := make([]float64, n)
+			for i := range sorted { // with equal ones
+				sorted[i] = float64(min(i/3, most))
+			}
+			values := []float64{float64(least), 0, float64(min(n, most)), float64(most)}
+			half := 0.0
+			if d.IsFloat() {
+				half = 0.5
+				values = append(values, math.Inf(-1), math.NaN(), math.Inf(1), math.Copysign(0, -1))
+			}
+			for range 60 {
+				values = append(values, math.Floor(r.Float64()*float64(min(n/3, most)))+half*float64(r.IntN(2)))
 			}
 			f := func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
-				return []*ops.Tensor{ops.Searchsorted(x[0], x[1], right)}
+				return []*ops.Tensor{ops.Searchsorted(x[0], x[1], false), ops.Searchsorted(x[0], x[1], true)}
 			}
-			got := opstest.Eval(t, f, opstest.Floats([]int{n}, sorted...), opstest.Floats([]int{2, len(values) / 2}, values...))[0]
-			assert.Equal(t, want, got.F, "%d, right %v", n, right)
+			got := opstest.Eval(t, f, opstest.Floats([]int{n}, sorted...).As(d), opstest.Floats([]int{2, len(values) / 2}, values...).As(d))
+			for i, right := range []bool{false, true} {
+				want := make([]float64, len(values))
+				for i, v := range values {
+					for _, x := range sorted {
+						if x < v || right && x == v {
+							want[i]++
+						}
+					}
+				}
+				assert.Equal(t, want, got[i].F, "%v, %d, right %v", d, n, right)
+			}
 		}
 	}
 }
 
-// TestIsin compares with a loop over the values, for so few that they are compared one by one, and for more, including
-// NaN, zeros of both signs, infinities and the smallest integers.
+// TestIsin compares with a loop over the values, for as many as are compared one by one, and for more, with NaN, zeros
+// of both signs, infinities and the least integers among them.
 func TestIsin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	f := func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{ops.Isin(x[0], x[1])} }
@@ -69,7 +83,7 @@ func TestIsin(t *testing.T) {
 			x, values := draw(300), draw(n)
 			want := make([]float64, len(x.F))
 			for i, v := range x.F {
-				if slices.Contains(values.F, v) { // NaN equals none of them
+				if slices.Contains(values.F, v) { // NaN is none of them
 					want[i] = 1
 				}
 			}
@@ -78,12 +92,12 @@ func TestIsin(t *testing.T) {
 	}
 }
 
-// TestSelections compares what is selected from a line with the sorted line, at positions counted from both ends.
+// TestSelections compares what is selected of a line with the sorted line, at places counted from both ends.
 func TestSelections(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for _, n := range []int{1, 2, 7, 30, 101} {
 		x := make([]float64, n)
-		for i := range x { // with duplicates
+		for i := range x { // with equal ones
 			x[i] = float64(r.IntN(n))
 		}
 		sorted := slices.Sorted(slices.Values(x))
@@ -105,7 +119,7 @@ func TestSelections(t *testing.T) {
 	}
 }
 
-// TestBincountOfRows ignores what has no bin, in each row.
+// TestBincountOfRows leaves out what no bin is for, in its own row as in others.
 func TestBincountOfRows(t *testing.T) {
 	x := opstest.Ints([]int{2, 5}, 0, 2, 3, -1, 2, 7, 1, 1, 0, -5)
 	weights := opstest.Floats([]int{2, 5}, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -116,8 +130,8 @@ func TestBincountOfRows(t *testing.T) {
 	assert.Equal(t, []float64{1, 0, 18, 256, 192, 0}, got[1].F)
 }
 
-// TestLongProductsGradient compares the gradient of long cumulative products, some factors of which are zero, with sums
-// of products.
+// TestLongProductsGradient compares the gradient of long running products, with zeros among the factors, with sums of
+// products.
 func TestLongProductsGradient(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1023, 1024, 1025, 1100} {
