@@ -11,10 +11,8 @@ import (
 )
 
 const (
-	// With at most fewSides right sides, each is solved separately if there are at most fewSidesRows rows.
-	fewSides, fewSidesRows = 4, 24
-	// With at most fewestSides right sides, each is solved separately whatever the number of rows.
-	fewestSides = 2
+	// fewSides is the number of right sides up to which each is solved separately.
+	fewSides = 8
 	// leastSingleTriangle is the number of rows up to which float32 triangles are solved in float64.
 	leastSingleTriangle = 96
 )
@@ -29,15 +27,16 @@ type triangle[T block.Float] struct {
 	products products[T]
 }
 
-// triangleWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates. If there are
-// few right sides, it solves them one after the other.
+// triangleWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates.
 func triangleWorkOf(b *build, lower bool) matrixWork {
-	in, right, out := b.in(0), b.in(1), b.out(0)
-	switch n, m := matrixLengths(right); {
-	case m <= fewestSides || m <= fewSides && n <= fewSidesRows:
-		size := n*m + min(n, smallestBlock)*n + 2*fewSides*smallestBlock
-		return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
-	case in.Typ.DType == ir.Float32 && n > leastSingleTriangle:
+	in, right := b.in(0), b.in(1)
+	n, m := matrixLengths(right)
+	switch few, single := m <= fewSides, in.Typ.DType == ir.Float32 && n > leastSingleTriangle; {
+	case few && single:
+		return sidesWork[float32](b, lower)
+	case few:
+		return sidesWork[float64](b, lower)
+	case single:
 		return triangleWork[float32](b, lower)
 	}
 	return triangleWork[float64](b, lower)
@@ -136,46 +135,4 @@ func (t *triangle[T]) productMemory(lo, hi int) int {
 		size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: depth, LDA: t.a.stride, LDB: t.x.stride, LDC: t.x.stride, Accumulate: true}, 1))
 	}
 	return size
-}
-
-// solveTriangle solves each right side, one number after the other: the right side, minus the products with the numbers
-// before, divided by the diagonal. The products of earlier blocks of rows are subtracted from all rows of a block at
-// once.
-func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
-	n, m := matrixLengths(right)
-	x, given := cut(&scratch, n*m), cut(&scratch, min(n, smallestBlock)*n)
-	sums, sides := cut(&scratch, fewSides*smallestBlock), cut(&scratch, fewSides*smallestBlock)
-	clear(sums)
-	for done := 0; done < n; done += smallestBlock {
-		rows := min(smallestBlock, n-done)
-		lo, known, from, to := done, 0, 0, done+rows // rows; number of known elements; range of each row that is read
-		if !lower {
-			lo, known, from, to = n-done-rows, n-done, n-done-rows, n
-		}
-		a := strided[float64]{stride: n}
-		if at := (i*n+lo)*n + from; in.Typ.DType == ir.Float64 {
-			a.x = plan.Data[float64](in)[at : at+(rows-1)*n+to-from]
-		} else {
-			a.x = given[:(rows-1)*n+to-from]
-			readDoubles(a.x, in, at) // includes what lies between the rows
-		}
-		for c := 0; c < m && done > 0; c++ {
-			vec.DotRows(sums[c*smallestBlock:][:rows], x[c*n+known:][:done], a.x[known-from:], n)
-		}
-		block := sides[:rows*m]
-		readDoubles(block, right, (i*n+lo)*m)
-		for step := range rows {
-			r, first, end := step, lo, lo+step
-			if !lower {
-				r = rows - 1 - step
-				first, end = lo+r+1, lo+rows
-			}
-			row, place := a.x[r*n:], lo+r
-			for c, v := range block[r*m : (r+1)*m] {
-				x[c*n+place] = (v - sums[c*smallestBlock+r] - dot(row[first-from:end-from], x[c*n+first:c*n+end])) / row[place-from]
-				block[r*m+c] = x[c*n+place]
-			}
-		}
-		writeDoubles(out, (i*n+lo)*m, block)
-	}
 }

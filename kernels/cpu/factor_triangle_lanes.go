@@ -16,6 +16,7 @@ const (
 	mostTriangleLanes = 64
 	singleTriangle    = 32
 	fewTriangleSides  = 8
+	fewestSides       = 2
 	smallTriangle     = 128
 )
 

@@ -18,7 +18,7 @@ import (
 func TestTrianglesSideBySide(t *testing.T) {
 	r := rand.New(rand.NewPCG(30, 11))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 2e-6, ir.Float64: 1e-13} {
-		for _, s := range [][2]int{{1, 1}, {1, 3}, {2, 5}, {5, 1}, {8, 8}, {9, 4}, {16, 2}, {17, 1}, {24, 24}, {33, 2}, {50, 1}, {64, 8}, {100, 2}} {
+		for _, s := range [][2]int{{1, 1}, {1, 3}, {2, 5}, {5, 1}, {8, 8}, {9, 4}, {16, 2}, {17, 1}, {24, 24}, {33, 2}, {50, 1}, {64, 8}, {100, 2}, {112, 1}, {117, 6}} {
 			for _, matrices := range []int{1, vec.Lanes / 2, vec.Lanes, 2*vec.Lanes + 3} {
 				for _, lower := range []bool{false, true} {
 					solveTriangles(t, r, d, tolerance, matrices, s[0], s[1], lower)
