@@ -124,6 +124,7 @@ func qrWork(b *build) matrixWork {
 		return thinQRWork(b)
 	}
 	f := reflections{m: m, n: n, columns: columns}
+	both := b.isRead(0) // else r alone
 	return matrixWork{scratch: f.size(), work: 4 * m * n * columns, run: func(i int, scratch []float64) {
 		f := f // each worker has its own memory
 		f.cut(&scratch)
@@ -133,12 +134,15 @@ func qrWork(b *build) matrixWork {
 			readDoubles(f.a[k*stride:][:n], in, (i*m+k)*n)
 		}
 		f.triangle()
-		f.orthogonal()
 		for k := range columns {
 			row := f.a[k*stride:][:n]
 			clear(row[:min(k, n)]) // NaN may have spread there
 			writeDoubles(r, (i*columns+k)*n, row)
 		}
+		if !both {
+			return
+		}
+		f.orthogonal()
 		for k := range m {
 			writeDoubles(q, (i*m+k)*columns, f.q[k*paddedColumns(columns):][:columns])
 		}

@@ -121,6 +121,7 @@ func qrBlocksWork[T block.Float](b *build) matrixWork {
 	m, n := matrixLengths(in)
 	_, columns := matrixLengths(q)
 	plain := newReflectedBlocks[T](m, n, columns)
+	both := b.isRead(0) // else r alone
 	return matrixWork{scratch: plain.size(), work: 4 * m * n * columns, run: func(i int, scratch []float64) {
 		f := plain
 		f.cut(&scratch)
@@ -129,12 +130,15 @@ func qrBlocksWork[T block.Float](b *build) matrixWork {
 			readNumbers(f.a.row(k)[:n], in, (i*m+k)*n)
 		}
 		f.triangle()
-		f.orthogonal()
 		for k := range columns {
 			row := f.a.row(k)[:n]
 			clear(row[:min(k, n)]) // NaN may have spread there
 			writeNumbers(r, (i*columns+k)*n, row)
 		}
+		if !both {
+			return
+		}
+		f.orthogonal()
 		for k := range m {
 			writeNumbers(q, (i*m+k)*columns, f.q.row(k)[:columns])
 		}

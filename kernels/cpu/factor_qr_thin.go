@@ -68,7 +68,7 @@ func (f *thinReflections) orthogonal() {
 func thinQRWork(b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
-	f := thinReflections{m: m, n: n}
+	f, both := thinReflections{m: m, n: n}, b.isRead(0) // else r alone
 	return matrixWork{scratch: f.size(), work: 4 * m * n * n, run: func(i int, scratch []float64) {
 		f := f // each worker has its own memory
 		f.cut(&scratch)
@@ -80,7 +80,9 @@ func thinQRWork(b *build) matrixWork {
 				triangle[k*n+c] = f.columns[c*m+k]
 			}
 		}
-		writeDoubles(r, i*n*n, triangle[:n*n])
+		if writeDoubles(r, i*n*n, triangle[:n*n]); !both {
+			return
+		}
 		f.orthogonal()
 		writeDoubles(q, i*m*n, f.rows)
 	}}

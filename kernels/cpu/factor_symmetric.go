@@ -149,4 +149,4 @@ func singles(in *plan.Operand) bool {
 }
 
 // leastSingles is the number of rows and columns up to which float64 is hardly slower than float32.
-const leastSingles = 160
+const leastSingles = 48
