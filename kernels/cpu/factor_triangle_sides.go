@@ -30,8 +30,8 @@ func sidesWork[T block.Float](b *build, lower bool) matrixWork {
 	few := m * smallestBlock
 	size := inDoubles[T](n*m) + inDoubles[T](given) + 2*inDoubles[T](few)
 	return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) {
-		t := triangleRows[T]{n: n, m: m, lower: lower, x: cutOf[T](&scratch, n*m), given: cutOf[T](&scratch, given),
-			sums: cutOf[T](&scratch, few), rows: cutOf[T](&scratch, few)}
+		t := triangleRows[T]{n: n, m: m, lower: lower, x: scratchSlice[T](&scratch, n*m), given: scratchSlice[T](&scratch, given),
+			sums: scratchSlice[T](&scratch, few), rows: scratchSlice[T](&scratch, few)}
 		t.solve(out, in, right, i)
 	}}
 }
