@@ -148,7 +148,7 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	for n/step > fewBorders { //dim:known
 		step *= 2
 	}
-	last := n - (step - 1)
+	last := n - (step - 1) //dim:known
 	d := ir.Int32
 	if values.DType().Size() == 8 { // vectors of as many elements as those of values
 		d = values.DType()
@@ -159,8 +159,8 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	}
 	if step > 1 {
 		count = MultiplyScalar(count, float64(step))
-		if last%step > 0 {
-			count = Where(before(Index(sorted, 0, last-1), values, right), FullLike(count, float64(last)), count)
+		if last%step > 0 { //dim:known
+			count = Where(before(Index(sorted, 0, last-1), values, right), FullLike(count, float64(last)), count) //dim:known
 		}
 	}
 	for step /= 2; step > 0; step /= 2 {
