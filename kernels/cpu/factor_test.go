@@ -46,7 +46,7 @@ func (a dense) times(b dense) dense {
 }
 
 // requireNear compares two matrices. The tolerance is relative to the largest element or, in matrices of many rows
-// without elements that stand out, to a quarter of the longest column: backward errors grow with the norms of columns.
+// without elements that stand out, to half the longest column: backward errors grow with the norms of columns.
 func requireNear(t *testing.T, want, got dense, tolerance float64, what string) {
 	t.Helper()
 	size, columns := 1.0, make([]float64, want.n)
@@ -55,7 +55,7 @@ func requireNear(t *testing.T, want, got dense, tolerance float64, what string) 
 		columns[i%want.n] += v * v
 	}
 	for _, squares := range columns {
-		size = max(size, math.Sqrt(squares)/4)
+		size = max(size, math.Sqrt(squares)/2)
 	}
 	for i, v := range want.x {
 		if math.Abs(v-got.x[i]) <= tolerance*size {
