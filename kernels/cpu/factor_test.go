@@ -305,8 +305,8 @@ func requireSVD(t *testing.T, d ir.DType, tolerance float64, a dense, full bool)
 		require.LessOrEqual(t, v, out[1].x[max(i-1, 0)])
 	}
 	requireNear(t, a, out[0].times(s).times(out[2].transposed()), tolerance*10, "SVD")
-	requireNear(t, unit(columns), out[0].transposed().times(out[0]), tolerance, "U")
-	requireNear(t, unit(a.n), out[2].transposed().times(out[2]), tolerance, "V")
+	requireNear(t, unit(columns), out[0].transposed().times(out[0]), tolerance*2, "U") // in float32 LAPACK is 7e-6 off for equal columns
+	requireNear(t, unit(a.n), out[2].transposed().times(out[2]), tolerance*2, "V")
 }
 
 func requireCholesky(t *testing.T, d ir.DType, tolerance float64, a dense) {
