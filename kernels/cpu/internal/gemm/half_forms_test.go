@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfBitsOfForms: a result has the same bits whatever the number of columns, one or a few among them, and however A
-// is stored. The second half of each sum nearly cancels the first, which reveals another order.
+// TestHalfBitsOfForms: a result has the same bits whatever the number of columns, one or a few among them, and however
+// A is stored. The second half of each sum nearly cancels the first, which reveals another order.
 func TestHalfBitsOfForms(t *testing.T) {
 	for _, path := range halfPaths() {
 		restore := isa.Override(path)
