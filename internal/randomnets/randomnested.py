@@ -166,6 +166,9 @@ class Nested:
             m = keras.Model(inputs, known[-1][0], **self.maybe(0.3, name=self.of('same', 'block')))
         if self.r.random() < 0.15:
             m.trainable = False
+            for l in m._flatten_layers():
+                if isinstance(l, L.ConvLSTM1D):
+                    l.trainable = True  # Keras forgets the freeze when it reads a file: docs/api.md, frozen layers
         return m
 
     def chain(self, shape, depth):
