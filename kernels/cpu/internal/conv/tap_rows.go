@@ -21,10 +21,13 @@ import (
 // is computed this way.
 
 const (
-	tapRowsSums  = 1 << 17 // numbers of z in memory at a time
-	tapRowsHalo  = 4       // fewest pixels of a band for each tap along its axis: neighbouring bands share the products under the taps
-	tapRowsLeast = 8       // fewest terms of a sum
-	tapRowsBlock = 8       // rows that micro.TransposeShort reads
+	tapRowsSums    = 1 << 17 // numbers of z in memory at a time
+	tapRowsHalo    = 4       // fewest pixels of a band for each tap along its axis: neighbouring bands share the products under the taps
+	tapRowsLeast   = 8       // fewest terms of a sum
+	tapRowsMost    = 6       // most channels of the result: more fill vectors well enough by themselves
+	tapRowsElement = 12      // half cycles times lanes to store and add an element of z
+	tapRowsImage   = 1200    // half cycles of overhead for an image
+	tapRowsBlock   = 8       // rows that micro.TransposeShort reads
 )
 
 // tapRows is the geometry of a convolution, or of an input gradient, whose taps become rows.
@@ -40,29 +43,32 @@ type tapRows struct {
 // newTapRows returns the geometry of an operation, and whether it should be computed this way. The decision ignores the
 // batch, and also the height of images, which may come in bands of rows.
 func newTapRows[T Float](s *Shape, o operation) (tapRows, bool) {
-	lanes := micro.PadColumns[T](1)
-	if !single[T]() || lanes == 1 || s.Groups != 1 || s.Pairs || s.sizeX() == 0 || s.sizeY() == 0 || o == ofForward && (volume(s.Strides) != 1 || s.unfolds()) {
+	lanes, sums, channels := micro.PadColumns[T](1), s.InChannels, s.OutChannels
+	if o == ofData {
+		sums, channels = channels, sums
+	}
+	switch {
+	case channels > tapRowsMost || sums < tapRowsLeast || !single[T]() || lanes == 1 || s.Groups != 1 || s.Pairs || s.sizeX() == 0 || s.sizeY() == 0:
+		return tapRows{}, false
+	case o == ofForward && (volume(s.Strides) != 1 || s.unfolds()) || o == ofData && overlaps[T](s):
 		return tapRows{}, false
 	}
-	g := tapRows{in: s.In, out: s.Out(), taps: s.Kernel, stride: s.Strides, batch: s.Batch, sums: s.InChannels, channels: s.OutChannels, axis: 1, bands: 1}
-	for i := range g.low {
-		g.low[i], g.step[i] = s.PadLow[i], -s.Dilation[i]
-	}
+	g := tapRows{in: s.In, out: s.Out(), taps: s.Kernel, stride: s.Strides, batch: s.Batch, sums: sums, channels: channels, axis: 1, bands: 1}
 	if o == ofData {
-		if overlaps[T](s) {
-			return g, false
-		}
-		g.in, g.out, g.sums, g.channels = g.out, g.in, g.channels, g.sums
-		for i := range g.low {
-			g.low[i], g.step[i] = -g.low[i], s.Dilation[i]
+		g.in, g.out = g.out, g.in
+	}
+	for i := range g.low {
+		if g.low[i], g.step[i] = s.PadLow[i], -s.Dilation[i]; o == ofData {
+			g.low[i], g.step[i] = -s.PadLow[i], s.Dilation[i]
 		}
 	}
-	return g, g.sums >= tapRowsLeast && g.pays(lanes) && g.cut()
+	return g, g.pays(lanes) && g.cut()
 }
 
 // pays compares costs for each pixel of x, in half cycles times lanes, with those of tiles whose columns are the taps
 // along the width, of each phase. A single vector of columns takes as long as two where vectors are short, because each
-// needs an element of x. An element of z costs about half more than its products, and a few cycles to store and add.
+// needs an element of x. An element of z costs about half more than its products, and what it takes to store and add
+// it. It takes images to be square.
 func (g *tapRows) pays(lanes int) bool {
 	vectors, least := 0, 1
 	if lanes < 16 {
@@ -81,7 +87,11 @@ func (g *tapRows) pays(lanes int) bool {
 	}
 	adds := spreadAdd*(ceil(g.taps[2], g.stride[2])+1)*ceil(g.channels, lanes) + spreadRow
 	plain := lanes * (g.taps[0]*g.taps[1]*vectors*g.sums + volume(g.stride)*adds)
-	mine := volume(g.taps)*g.channels*(g.sums*3/2+4) + 2*g.sums
+	image := g.in[2]
+	if g.in[1] > 1 || g.taps[1] > 1 {
+		image *= g.in[2]
+	}
+	mine := volume(g.taps)*g.channels*(g.sums*3/2+tapRowsElement) + 2*g.sums + lanes*tapRowsImage/image
 	return 10*mine <= 9*plain
 }
 
