@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-parts bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-parts bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-choices bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -146,6 +146,9 @@ bench-elementwise: ## every elementwise operation on every type that it accepts,
 bench-chains: ## random chains of elementwise operations of each kind of types, in copies of the bytes that they move; BENCH_PYTHON names a Python with JAX that times the same
 	$(GO) test ./kernels/cpu -run TestElementwiseChains -count=1 -v -chains 25 $(if $(BENCH_PYTHON),-chains-python $(CURDIR)/chains.py)
 	$(if $(BENCH_PYTHON),taskset -c 0 $(BENCH_PYTHON) chains.py && rm chains.py)
+
+bench-choices: ## what estimates choose between ways to compute an operation, in the time without each choice, for 3000 operations drawn from SEED; two minutes
+	$(GO) test ./kernels/cpu -run TestChoiceTimes -count=1 -v -choices 3000 -choices-first $(SEED)
 
 bench-ops-copies: ## bench-ops, ours alone: fails where an operation or its gradients take 1.75 times as many copies of their bytes as were recorded
 	$(GO) run ./internal/benchops -copies -budget 2ms

@@ -72,6 +72,7 @@ var restricted = []restriction{
 // cpuFloors is the same for the rooms of the compiler for CPUs, below kernels/cpu, which is above all of them: first
 // the kernels, then what makes programs of programs, and steps of programs.
 var cpuFloors = map[string]int{
+	"choice":   1,
 	"flush":    1,
 	"isa":      1,
 	"tile":     2,

@@ -41,7 +41,7 @@ func (p *planes) turnsPlaces(g geometry.AxisGroup) bool {
 	case p.size == 8:
 		longest = longestInt64
 	}
-	return g.Length > 1 && g.Length <= longest && line > 2 && line <= most && g.Outer*g.Inner >= least
+	return g.Length > 1 && g.Length <= longest && line > 2 && line <= most && g.Outer*g.Inner >= least && byTurnedPlaces.Taken()
 }
 
 // planes finds the positions of extremes in columns of contiguous rows. Positions are counted in elements of countSize

@@ -48,7 +48,8 @@ func prefersWinograd(p *ir.Program, n *ir.Node) bool {
 		return false
 	}
 	spared, channels := w.Spared(), min(s.InChannels, s.OutChannels)
-	return spared >= winogradRatio || spared >= winogradRatioWide && channels >= wideChannels || spared >= winogradRatioWidest && channels >= widestChannels
+	pays := spared >= winogradRatio || spared >= winogradRatioWide && channels >= wideChannels || spared >= winogradRatioWidest && channels >= widestChannels
+	return pays && byWinogradHalves.Taken()
 }
 
 // floatsAt views memory as 32-bit numbers.

@@ -37,7 +37,7 @@ func buildFactor(b *build) (func(), error) {
 	case ir.Eigh:
 		w = finiteOnly(b, eighWorkOf(b))
 	case ir.Lower, ir.Upper:
-		if inTriangleLanes(b) {
+		if inTriangleLanes(b) && byTriangleLanes.Taken() {
 			return triangleLanes(b, kind == ir.Lower), nil
 		}
 		w = triangleWorkOf(b, kind == ir.Lower)

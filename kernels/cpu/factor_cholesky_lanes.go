@@ -21,7 +21,7 @@ const rowsOfOuter = 4
 func inCholeskyLanes(b *build) bool {
 	s := b.in(0).Typ.Shape
 	n := s[len(s)-1]
-	return n > 0 && n <= mostCholeskyLanes && s[:len(s)-2].Size() >= vec.Lanes/2
+	return n > 0 && n <= mostCholeskyLanes && s[:len(s)-2].Size() >= vec.Lanes/2 && byCholeskyLanes.Taken()
 }
 
 // choleskyLanes factors vec.Lanes matrices side by side, in float64, like choleskyWork.

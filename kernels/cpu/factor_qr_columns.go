@@ -151,7 +151,7 @@ func isTall(m, n int) bool {
 	if n <= thinColumns && (n < 2 || m*n < leastThin) {
 		return false
 	}
-	return m >= 2*n && n <= mostReflectedRows
+	return m >= 2*n && n <= mostReflectedRows && byTallReflections.Taken()
 }
 
 // tallQRWork computes in float64, except for float32 matrices so large that memory traffic dominates.

@@ -144,8 +144,11 @@ func (b *build) repeatedElements() (func(), bool) {
 	if size < 4 && vec.NewRepeats(size, shape[last]) != nil {
 		return nil, false // vectors do that in a copy
 	}
+	if shape[last] != 3 && usesAVX2() {
+		return nil, false // its shuffles copy two and four times faster
+	}
 	sources := slices.Repeat([]*plan.Operand{in}, shape[last])
-	if !interleaves(sources, in.N, size) {
+	if !interleaves(sources, in.N, size) || !byInterleaving.Taken() {
 		return nil, false
 	}
 	return b.rt().parallel(in.N, grain(1), func(_ *worker, lo, hi int) {

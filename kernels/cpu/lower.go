@@ -215,10 +215,11 @@ func (b *build) specialDot() (func(), bool) {
 	if run, ok := b.packedDot(); ok {
 		return run, true
 	}
-	if run, ok := b.tallColumn(); ok {
+	if run, ok := b.tallColumn(); ok && byTallColumn.Taken() {
 		return run, true
 	}
-	return b.tallDot()
+	run, ok := b.tallDot()
+	return run, ok && byTallDot.Taken()
 }
 
 // lowerCopies adds the steps that copy values into output buffers. First they save the values in buffers that these

@@ -30,7 +30,7 @@ func layerNorm[T block.Float](b *build) func() {
 	if ch == 0 {
 		return func() {}
 	}
-	if isShort[T](ch, shortNorm, shortNormDouble) {
+	if isShort[T](ch, shortNorm, shorter(shortNormDouble, shortNormDoubleAVX2)) {
 		return layerNormShort[T](b, ch)
 	}
 	step := rowsAtOnce(x.N/ch, ch, x, y)
@@ -58,7 +58,7 @@ func layerNormGrad[T block.Float](b *build) func() {
 	if ch == 0 {
 		return func() {}
 	}
-	if isShort[T](ch, shortNormGrad, shortNormDouble) {
+	if isShort[T](ch, shortNormGrad, shorter(shortNormDouble, shortNormDoubleAVX2)) {
 		return layerNormGradShort[T](b, ch)
 	}
 	rows := x.N / ch

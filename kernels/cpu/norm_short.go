@@ -14,6 +14,8 @@ const (
 	shortNorm       = 20
 	shortNormGrad   = 15
 	shortNormDouble = 15
+
+	shortNormDoubleAVX2 = 7
 )
 
 func layerNormShort[T block.Float](b *build, n int) func() {

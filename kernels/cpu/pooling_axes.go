@@ -49,9 +49,9 @@ func newAxisMaxima[T block.Float](p *geometry.Pooling) *axisPooling[T] {
 // by side in large batches.
 func byAxes(p *geometry.Pooling, axes *geometry.Axes) bool {
 	if p.Channels >= fewChannels {
-		return axes != nil && axes.Fewer(0.5)
+		return axes != nil && axes.Fewer(0.5) && byAxesPooled.Taken()
 	}
-	return axes != nil && axes.Fewer(0.75) && fillsVectors(p)
+	return axes != nil && axes.Fewer(0.75) && fillsVectors(p) && byAxesPooled.Taken()
 }
 
 // line computes a line of the result. from and to are images; row is scratch memory for Padded elements.

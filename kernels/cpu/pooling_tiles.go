@@ -78,7 +78,7 @@ func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geomet
 		t.from, t.to = max(t.from, band.hi-band.lo), max(t.to, band.last-first)
 		first = band.last
 	}
-	if n := t.from*t.source + t.to*t.result; n == 0 || n > 4*mostOfTile {
+	if n := t.from*t.source + t.to*t.result; n == 0 || n > 4*mostOfTile || !byImageTiles.Taken() {
 		return nil
 	}
 	return t

@@ -21,7 +21,7 @@ const (
 
 // slides reports whether extremes along the group are computed this way.
 func slides(g geometry.AxisGroup) bool {
-	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Length*g.Inner <= slidingSpan
+	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Length*g.Inner <= slidingSpan && bySliding.Taken()
 }
 
 func reduceSliding[T block.Float](b *build, combine block.Func, g geometry.AxisGroup, from, to *plan.Operand) func() {

@@ -36,7 +36,7 @@ func turnsRows[T block.Float](kind combining, length int) bool {
 	if kind == adding && length == 4 && unsafe.Sizeof(T(0)) == 8 {
 		return false // see sumFours
 	}
-	return length > 1 && length <= most
+	return length > 1 && length <= most && byTurnedRows.Taken()
 }
 
 // turnsLines reports whether the lines of a group are combined this way. For a few elements [reduceFew] and
@@ -45,10 +45,11 @@ func turnsLines[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	if g.Inner == 1 {
 		return g.Outer >= turnedLeast && turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides(g))
 	}
+	return g.Length > 1 && g.Inner > 0 && g.Length*g.Inner <= turnedSpan && gainsTurned(r, g) && byTurnedLines.Taken()
+}
+
+func gainsTurned[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	wide := unsafe.Sizeof(T(0)) == 8
-	if g.Length < 2 || g.Inner == 0 || g.Length*g.Inner > turnedSpan {
-		return false
-	}
 	switch {
 	case r.kind == multiplying:
 		return true

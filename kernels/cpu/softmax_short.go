@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -13,7 +14,8 @@ import (
 // first-level cache are transposed. Kernels then work on the first elements of all rows, on the second ones, and so on.
 // Sums go through a row from left to right.
 
-// The lengths of rows up to which they are transposed. For longer rows of float32 there is assembly.
+// The lengths of rows up to which they are transposed. For longer rows of float32 there is assembly, which begins to
+// pay where a row fills a vector: earlier with AVX2.
 const (
 	shortSoftmax       = 32
 	shortSoftmaxGrad   = 15
@@ -21,7 +23,21 @@ const (
 	shortLogGrad       = 15
 	shortDoubles       = 64 // softmax and its logarithm in float64
 	shortSoftmaxDouble = 32 // gradient of softmax in float64
+
+	shortLogSoftmaxAVX2 = 15
+	shortGradAVX2       = 7 // gradients of softmax and of its logarithm
 )
+
+// shorter returns the length for AVX2, if that is in use, or the other one.
+func shorter(most, avx2 int) int {
+	if usesAVX2() {
+		return avx2
+	}
+	return most
+}
+
+// usesAVX2 reports whether the widest vectors in use are those of AVX2.
+func usesAVX2() bool { return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) }
 
 // The blocks of rows, with two numbers for each row, take at most softmaxBytes, so that they stay in the first-level
 // cache. But they have at least leastShort rows, because each column of a block is a call of a kernel. For float64 with
@@ -100,7 +116,12 @@ func softmaxColumns[T block.Float](columns, sums, largest []T, n, rows int) {
 
 // fewShort is the number of rows from which on a block is transposed. Fewer rows are computed one by one, with the same
 // bits.
-func fewShort(n int) int { return 12 + n/3 }
+func fewShort[T block.Float]() int {
+	if unsafe.Sizeof(T(0)) == 8 {
+		return 48
+	}
+	return 28
+}
 
 // isShort reports whether rows of n elements are short: up to single elements of float32, or double elements of
 // float64.
@@ -109,7 +130,7 @@ func isShort[T block.Float](n, single, double int) bool {
 	if unsafe.Sizeof(zero) == 8 {
 		single = double
 	}
-	return n > 0 && n <= single
+	return n > 0 && n <= single && byShortRows.Taken()
 }
 
 // together reports whether the rows of all operands are contiguous.
@@ -122,11 +143,8 @@ func softmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	r := newColumnsOfRows[T](n, 1)
 	return r.loop(b, x.Operand, func(scratch []T, first, rows int) {
 		columns, sums, largest := scratch[:n*rows], scratch[n*r.most:][:rows], scratch[n*r.most+r.most:][:rows]
-		if rows < fewShort(n) && whole {
-			from, to := plan.Data[T](x.Operand)[first*n:], plan.Data[T](y.Operand)[first*n:]
-			for k := range rows {
-				softmaxRow(to[k*n:][:n], from[k*n:][:n])
-			}
+		if rows < fewShort[T]() && whole {
+			softmaxRows(plan.Data[T](y.Operand)[first*n:][:rows*n], plan.Data[T](x.Operand)[first*n:], n)
 			return
 		}
 		x.load(&r, columns, first, rows)
@@ -142,27 +160,51 @@ func softmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	})
 }
 
-// softmaxRow computes the softmax of one short row.
-func softmaxRow[T block.Float](y, x []T) {
-	largest := x[0]
-	for _, v := range x[1:] {
-		if v > largest || v != v {
-			largest = v
+// softmaxRows computes the softmax of a few short rows of n numbers, with one call of a kernel for all of them.
+func softmaxRows[T block.Float](y, x []T, n int) {
+	subtractLargest(y, x, n, nil)
+	vec.Exp(y, y)
+	for ; len(y) > 0; y = y[n:] {
+		row := y[:n]
+		scale := 1 / sumOne(row)
+		for i := range row {
+			row[i] *= scale
 		}
 	}
-	vec.AddScalar(y, x, -largest)
-	vec.Exp(y, y)
-	vec.Scale(y, y, 1/sumOne(y))
 }
 
-// softmaxGradRow computes the gradient for one short row.
-func softmaxGradRow[T block.Float](dx, y, dy []T) {
-	sum := T(y[0] * dy[0])
-	for i, p := range y[1:] {
-		sum += T(p * dy[i+1])
+// subtractLargest stores rows of n numbers of x minus the largest of each, and these too where largest is not nil.
+func subtractLargest[T block.Float](y, x []T, n int, largest []T) {
+	for k := 0; k*n < len(y); k++ {
+		from := x[k*n:][:n]
+		to, most := y[k*n:][:len(from)], from[0]
+		for _, v := range from[1:] {
+			if v > most || v != v {
+				most = v
+			}
+		}
+		for i, v := range from {
+			to[i] = v - most
+		}
+		if largest != nil {
+			largest[k] = most
+		}
 	}
-	vec.AddScalar(dx, dy, -sum)
-	vec.Mul(dx, dx, y)
+}
+
+// softmaxGradRows computes the gradient for a few short rows of n numbers.
+func softmaxGradRows[T block.Float](dx, y, dy []T, n int) {
+	for ; len(dx) > 0; dx, y, dy = dx[n:], y[n:], dy[n:] {
+		p := y[:n]
+		up, to := dy[:len(p)], dx[:len(p)]
+		sum := T(p[0] * up[0])
+		for i, v := range p[1:] {
+			sum += T(v * up[i+1])
+		}
+		for i, v := range p {
+			to[i] = (up[i] - sum) * v
+		}
+	}
 }
 
 // softmaxGradShort computes dx = y·(dy - Σ y·dy).
@@ -171,10 +213,8 @@ func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softma
 	n, whole := y.n, together(y, dy, dx)
 	r := newColumnsOfRows[T](n, 2)
 	return r.loop(b, y.Operand, func(scratch []T, first, rows int) {
-		if rows < fewShort(n) && whole {
-			for k := first; k < first+rows; k++ {
-				softmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n])
-			}
+		if rows < fewShort[T]() && whole {
+			softmaxGradRows(plan.Data[T](dx.Operand)[first*n:][:rows*n], plan.Data[T](y.Operand)[first*n:], plan.Data[T](dy.Operand)[first*n:], n)
 			return
 		}
 		p, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
@@ -195,14 +235,23 @@ func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softma
 	})
 }
 
-// logSoftmaxRow computes the logarithm of the softmax of one short row. scratch is for the exponentials.
-func logSoftmaxRow[T block.Float](y, x, scratch []T) {
-	largest := vec.MaxOf(x)
-	vec.AddScalar(scratch, x, -largest)
-	vec.Exp(scratch, scratch)
-	total := [1]T{sumOne(scratch)}
-	vec.Log(total[:], total[:])
-	vec.AddScalar(y, x, -(total[0] + largest))
+// logSoftmaxRows computes the logarithm of the softmax of a few short rows of n numbers. e is for the exponentials,
+// sums and largest are for a number of each row.
+func logSoftmaxRows[T block.Float](y, x, e, sums, largest []T, n int) {
+	subtractLargest(e, x, n, largest)
+	vec.Exp(e, e)
+	for k := range sums {
+		sums[k] = sumOne(e[k*n:][:n])
+	}
+	vec.Log(sums, sums)
+	for k, total := range sums {
+		total += largest[k]
+		from := x[k*n:][:n]
+		to := y[k*n:][:len(from)]
+		for i, v := range from {
+			to[i] = v - total
+		}
+	}
 }
 
 // logSoftmaxShort computes x - log Σ exp(x), relative to the largest element.
@@ -212,10 +261,8 @@ func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	return r.loop(b, x.Operand, func(scratch []T, first, rows int) {
 		columns, e, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
 		largest := scratch[2*n*r.most+r.most:][:rows]
-		if rows < fewShort(n) && whole {
-			for k := first; k < first+rows; k++ {
-				logSoftmaxRow(plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](x.Operand)[k*n:][:n], e[:n])
-			}
+		if rows < fewShort[T]() && whole {
+			logSoftmaxRows(plan.Data[T](y.Operand)[first*n:], plan.Data[T](x.Operand)[first*n:], e[:rows*n], sums, largest, n)
 			return
 		}
 		x.load(&r, columns, first, rows)
@@ -231,15 +278,19 @@ func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	})
 }
 
-// logSoftmaxGradRow computes the gradient for one short row. scratch is for the exponentials.
-func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
-	sum := dy[0]
-	for _, v := range dy[1:] {
-		sum += v
+// logSoftmaxGradRows computes the gradient for a few short rows of n numbers. e is for the exponentials.
+func logSoftmaxGradRows[T block.Float](dx, y, dy, e []T, n int) {
+	vec.Exp(e, y[:len(e)])
+	for ; len(e) > 0; dx, dy, e = dx[n:], dy[n:], e[n:] {
+		up := dy[:n]
+		to, p, sum := dx[:len(up)], e[:len(up)], up[0]
+		for _, v := range up[1:] {
+			sum += v
+		}
+		for i, v := range up {
+			to[i] = v - T(p[i]*sum)
+		}
 	}
-	vec.Exp(scratch, y)
-	vec.Scale(scratch, scratch, sum)
-	vec.Sub(dx, dy, scratch)
 }
 
 // logSoftmaxGradShort computes dx = dy - exp(y)·Σ dy.
@@ -249,10 +300,8 @@ func logSoftmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx sof
 	r := newColumnsOfRows[T](n, 2)
 	return r.loop(b, y.Operand, func(scratch []T, first, rows int) {
 		e, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
-		if rows < fewShort(n) && whole {
-			for k := first; k < first+rows; k++ {
-				logSoftmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n], e[:n])
-			}
+		if rows < fewShort[T]() && whole {
+			logSoftmaxGradRows(plan.Data[T](dx.Operand)[first*n:], plan.Data[T](y.Operand)[first*n:], plan.Data[T](dy.Operand)[first*n:], e[:rows*n], n)
 			return
 		}
 		dy.load(&r, g, first, rows)

@@ -41,7 +41,7 @@ func (s *Shape) abreast(o operation) bool {
 	}
 	r := s.abreastShape(1, 1)
 	x, y := r.sizeX(), r.sizeY()
-	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes <= abreastLimit
+	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes <= abreastLimit && byAbreast.Taken()
 }
 
 // SameInParts reports whether an image of a float32 convolution gets the same bits in a batch as in a part of it.

@@ -35,7 +35,7 @@ func apart[T Float](s *Shape) bool {
 		return false
 	}
 	now, then := s.apartCost()
-	return then < now && groupedLanes[T](s) == 0 && !spreads[T](s) && !planes[T](s)
+	return then < now && groupedLanes[T](s) == 0 && !spreads[T](s) && !planes[T](s) && byApart.Taken()
 }
 
 // apartCost estimates the cycles for one image and group and one panel of the kernel: in place (now), and from a copy

@@ -38,5 +38,5 @@ func (s *Shape) foldCovered(o operation) {
 // results. The input gradient always gains, because each pixel along a covered axis meets one tap.
 func (s *Shape) gainsWithout(o operation) bool {
 	padded := s.covered(0) && s.In[0] == 1 && (s.PadLow[1] != 0 || s.PadHigh[1] != 0)
-	return o == ofData || !padded && (o == ofForward || s.covers() || s.tapsInside())
+	return (o == ofData || !padded && (o == ofForward || s.covers() || s.tapsInside())) && byCoveredAxes.Taken()
 }

@@ -18,7 +18,7 @@ const (
 
 // coversChannels reports whether this applies. Fewer channels than fill a vector go along the width instead (wide.go).
 func coversChannels[T Float](s *Shape) bool {
-	return s.depthwise() && s.covers() && volume(s.In) > 1 && s.Batch > 0 && !s.Pairs && s.OutChannels >= micro.NarrowChannels[T]()
+	return s.depthwise() && s.covers() && volume(s.In) > 1 && s.Batch > 0 && !s.Pairs && s.OutChannels >= micro.NarrowChannels[T]() && byCoveredChannels.Taken()
 }
 
 // coveredRows is the state of such an operation: o says which of the three slices is the result.

@@ -29,7 +29,7 @@ func few[T Float](s *Shape) bool {
 	// Counts of vector products; up to eight at a time take as long as one.
 	plain := columns * ceil(outGroup, lanes)
 	mine := ceil(columns, 2*lanes) * max(2*outGroup, 8)
-	return outGroup > 0 && columns >= lanes && 10*mine <= 8*plain
+	return outGroup > 0 && columns >= lanes && 10*mine <= 8*plain && byFew.Taken()
 }
 
 // sideBySide reports whether the inputs under a row of the kernel are contiguous.

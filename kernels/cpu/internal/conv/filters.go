@@ -13,7 +13,7 @@ import (
 
 // repeats reports whether gradients are computed with repeated channels.
 func repeats[T Float](s *Shape) bool {
-	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7) && !repeatsMostlyUnused[T](s)
+	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7) && !repeatsMostlyUnused[T](s) && byRepeats.Taken()
 }
 
 // repeatsForward reports whether the convolution is.

@@ -30,7 +30,7 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	width := micro.PanelWidth[T]()
 	tiles := s.Kernel[1] * ceil(s.Kernel[2]*s.InChannels, 14)
 	out := s.Out()
-	if s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || volume(out) == 0 || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) {
+	if s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || volume(out) == 0 || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || !byGradientCopies.Taken() {
 		return gradientCopies{}
 	}
 	var zero T

@@ -11,7 +11,7 @@ import (
 
 // groupedLanes returns the lanes of such vectors, or 0 if the convolution uses tiles.
 func groupedLanes[T Float](s *Shape) int {
-	if s.Groups == 1 || s.InChannels != s.OutChannels || s.Kernel[0] != 1 {
+	if s.Groups == 1 || s.InChannels != s.OutChannels || s.Kernel[0] != 1 || !byGroupLanes.Taken() {
 		return 0
 	}
 	return micro.GroupedLanes[T](s.InChannels/s.Groups, s.InChannels)

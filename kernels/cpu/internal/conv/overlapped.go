@@ -27,7 +27,7 @@ const (
 // bits.
 func overlaps[T Float](s *Shape) bool {
 	return single[T]() && s.Groups == 1 && !s.Pairs && s.Strides[2] >= overlapStride && s.Dilation[2] == 1 && s.InChannels <= overlapChannels &&
-		s.Kernel[2]*s.InChannels >= overlapWindow && s.OutChannels >= overlapSums && s.sizeX() > 0 && s.sizeY() > 0
+		s.Kernel[2]*s.InChannels >= overlapWindow && s.OutChannels >= overlapSums && s.sizeX() > 0 && s.sizeY() > 0 && byOverlaps.Taken()
 }
 
 // overlapPixels is the number of windows in memory at a time: those of some images, or of a part of one.

@@ -27,7 +27,7 @@ func pads[T Float](s *Shape) bool {
 		return false
 	}
 	edges := min(ceil(low[2], s.Strides[2]), out[2]) + min(ceil(high[2], s.Strides[2]), out[2])
-	return out[2]-edges > joinRows && 10*s.paddedCost(out[2]) < 9*min(s.edgesCost(out[2]-edges, edges), s.tapsCost(out[2]))
+	return out[2]-edges > joinRows && 10*s.paddedCost(out[2]) < 9*min(s.edgesCost(out[2]-edges, edges), s.tapsCost(out[2])) && byPads.Taken()
 }
 
 // rowsCost estimates the half cycles for one panel of the kernel and rows outputs that see that many taps.

@@ -50,7 +50,7 @@ func putPhases[T Float](p *phases[T]) {
 func (s *Shape) together() bool {
 	width := micro.PanelWidth[float32]()
 	kernel := 4 * volume(s.Kernel) * s.OutChannels * ceil(s.InChannels/s.Groups, width) * width
-	return s.Strides[1]*s.Strides[2] > 1 && kernel <= phaseBytes
+	return s.Strides[1]*s.Strides[2] > 1 && kernel <= phaseBytes && byTogether.Taken()
 }
 
 // add appends a copy of a phase, which gets spans of its own.

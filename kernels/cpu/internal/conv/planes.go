@@ -31,7 +31,7 @@ const (
 func planesForm[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return s.Batch > 0 && s.Groups > 1 && in > 1 && out > 0 && out <= planesFilters && !s.Pairs && volume(s.Kernel) >= planesTaps &&
-		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit
+		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit && byPlanes.Taken()
 }
 
 // planes reports whether its result is. Tiles compute sums of many inputs well enough without copies, and strides leave

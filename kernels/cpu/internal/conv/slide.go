@@ -7,7 +7,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 // slides reports whether the convolution and its input gradient slide.
 func slides[T Float](s *Shape) bool {
-	return s.rowByRow() && s.Kernel[2]%2 == 1 && micro.HasSlide[T](s.Kernel[2], s.OutChannels)
+	return s.rowByRow() && s.Kernel[2]%2 == 1 && micro.HasSlide[T](s.Kernel[2], s.OutChannels) && bySlides.Taken()
 }
 
 // slidesForward reports whether the convolution does, possibly with a stride along the width.
@@ -21,7 +21,7 @@ func slidesForward[T Float](s *Shape) bool {
 
 // slidesSums reports whether the kernel gradient does.
 func slidesSums[T Float](s *Shape) bool {
-	return s.rowByRow() && micro.HasSlideSums[T](s.Kernel[2], s.OutChannels)
+	return s.rowByRow() && micro.HasSlideSums[T](s.Kernel[2], s.OutChannels) && bySlideSums.Taken()
 }
 
 // rowByRow reports whether strides and dilation along the width are 1.

@@ -54,7 +54,7 @@ func slidesCopies[T Float](s *Shape) bool {
 		out = min(out, s.In[2])
 	}
 	return s.depthwise() && !s.Pairs && s.Kernel[0] == 1 && (s.Strides[2] == 1 || s.Strides[2] == 2 && s.Dilation[2] == 1 && s.OutChannels >= fetchColumns) && unit > 0 && s.Dilation[2] <= slideDilation(unit) &&
-		micro.HasSlide[T](unit, s.OutChannels) && out >= s.Dilation[2]*micro.SlideLeast(unit, s.Strides[2]) && !slides[T](s)
+		micro.HasSlide[T](unit, s.OutChannels) && out >= s.Dilation[2]*micro.SlideLeast(unit, s.Strides[2]) && !slides[T](s) && bySlideCopies.Taken()
 }
 
 // setCopies sets the geometry for the axes of the correlation if on is set.

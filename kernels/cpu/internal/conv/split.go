@@ -27,7 +27,7 @@ const (
 
 // copiesOut reports whether groups may be copied out.
 func copiesOut(s *Shape) bool {
-	return s.Batch > 0 && s.Groups > 1 && !s.Pairs && !s.without() && s.sizeX() > 0 && s.sizeY() > 0 && groupedLanes[float32](s) == 0 && !isWide[float32](s, 10)
+	return s.Batch > 0 && s.Groups > 1 && !s.Pairs && !s.without() && s.sizeX() > 0 && s.sizeY() > 0 && groupedLanes[float32](s) == 0 && !isWide[float32](s, 10) && bySplits.Taken()
 }
 
 // splits reports whether an operation may be split up. It ignores the batch and the height, because they must not

@@ -69,7 +69,7 @@ func setSpread(c *correlation[float32]) {
 	if c.axes[1].taps > 1 {
 		outputs *= ax.out
 	}
-	if 10*mine > 8*plain || outputs*(plain-mine)/plain*vectors < spreadOrder {
+	if 10*mine > 8*plain || outputs*(plain-mine)/plain*vectors < spreadOrder || !bySpreads.Taken() {
 		return
 	}
 	if most := max(spreadSums/s.columns-reach, spreadLeast); most < ax.out {

@@ -62,7 +62,7 @@ func newTapRows[T Float](s *Shape, o operation) (tapRows, bool) {
 			g.low[i], g.step[i] = -s.PadLow[i], s.Dilation[i]
 		}
 	}
-	return g, g.pays(lanes) && g.cut()
+	return g, g.pays(lanes) && g.cut() && byTapRows.Taken()
 }
 
 // pays compares costs for each pixel of x, in half cycles times lanes, with those of tiles whose columns are the taps

@@ -23,7 +23,7 @@ func (s *Shape) unfolds() bool {
 		return false
 	}
 	out, size := s.Out(), s.unfoldedSize(1)
-	return out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost()
+	return out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost() && byUnfolds.Taken()
 }
 
 // unfoldedCost estimates the half cycles for an unfolded image: the copies and all products, even those with zeros.

@@ -16,7 +16,9 @@ const (
 // unfoldsRows reports whether an operation on groups that are copied out unfolds rows. The rules follow measurements of
 // random shapes; nearly all shapes that they select were faster. The copies hold the inputs of a group once for each
 // tap of a row, which has to cost little compared with the products. The batch and the height are ignored.
-func (s *Shape) unfoldsRows(o operation) bool {
+func (s *Shape) unfoldsRows(o operation) bool { return s.gainsUnfolded(o) && byUnfoldedRows.Taken() }
+
+func (s *Shape) gainsUnfolded(o operation) bool {
 	in, out, row := s.InChannels/s.Groups, s.OutChannels/s.Groups, s.Out()[2]
 	distant, short, volume := s.Dilation[2] > 1, row <= unfoldWidth, s.Kernel[0] > 1
 	padded := s.PadLow[2]+s.PadHigh[2] > 0

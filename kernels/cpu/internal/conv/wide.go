@@ -3,6 +3,7 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -50,12 +51,16 @@ type wide struct {
 
 // isWide reports whether the shape may be computed along the width. Many channels fill the vectors of tiles well enough
 // even if they are not whole vectors: channels as columns are faster once they fill that many eighths of a panel, or,
-// with a stride, the shortest vector.
+// with a stride or with AVX2, the shortest vector.
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
 	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > 0 && s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width &&
-		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s))
+		(s.OutChannels < micro.NarrowChannels[T]() || !usesAVX2()) &&
+		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s)) && byWide.Taken()
 }
+
+// usesAVX2 reports whether the widest vectors in use are those of AVX2.
+func usesAVX2() bool { return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) }
 
 // volumesWide reports whether windows of several planes may be computed along the width, and whether their kernel
 // gradients may. They need fewer channels than fill the shortest vector and, with a stride, rows that are long enough.

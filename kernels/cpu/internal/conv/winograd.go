@@ -81,6 +81,9 @@ func NewWinograd(s *Shape) *Winograd {
 	case tiles < winogradLarge && (tiles < largeWhole || w.out[1]%4 != 0 || w.out[2]%4 != 0):
 		w.prepare(2)
 	}
+	if !byWinograd.Taken() {
+		return nil
+	}
 	return w
 }
 

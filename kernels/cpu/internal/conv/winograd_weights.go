@@ -56,7 +56,7 @@ func hasWinogradWeights[T Float](s *Shape) bool {
 	}
 	out := s.Out()
 	tiles := ceil(out[1], 2) * ceil(out[2], 2)
-	return s.Batch > 0 && float64(9*s.Batch*out[1]*out[2]) >= minGradientSavings*float64(16*(s.Batch*tiles+gradientFinish))
+	return s.Batch > 0 && float64(9*s.Batch*out[1]*out[2]) >= minGradientSavings*float64(16*(s.Batch*tiles+gradientFinish)) && byWinogradWeights.Taken()
 }
 
 // fillsGradient reports whether that many channels fill vectors well enough for the transformations.

@@ -24,7 +24,7 @@ const (
 // isColumns reports whether the product is computed this way.
 func (a *Args[T]) isColumns() bool {
 	return a.N <= columnsMost && a.K <= blockK() && a.M >= columnsMinRows && a.LDC == a.N && a.Batch == [2]int{1, 1} &&
-		!a.TransA && !a.Packed && a.Panels == nil && !a.Accumulate && isa.Active().Has(isa.Vectors256)
+		!a.TransA && !a.Packed && a.Panels == nil && !a.Accumulate && isa.Active().Has(isa.Vectors256) && byColumns.Taken()
 }
 
 // columnsPiece is the number of rows computed at a time.

@@ -20,7 +20,7 @@ const (
 func (p *plan[T]) isDeep(a *Args[T], workers, chunks int) bool {
 	blocks := ceil(a.K, blockK())
 	return workers >= deepWorkers && chunks < workers && p.batch == 1 && blocks > 1 && a.M <= deepRows && !a.Accumulate && p.source != local && p.source != made &&
-		2*a.M*a.N*a.K >= flatMinWork*chunkFlops && blocks*a.M*a.N*int(sizeOf[T]()) <= deepBytes
+		2*a.M*a.N*a.K >= flatMinWork*chunkFlops && blocks*a.M*a.N*int(sizeOf[T]()) <= deepBytes && byDeep.Taken()
 }
 
 // deepen cuts the product into panels and blocks. Each block of a panel is read only once, so panels are packed block

@@ -32,7 +32,7 @@ func (a *Args[T]) isFew() bool {
 	if sizeOf[T]() > 4 {
 		results, longest = results/4, 10
 	}
-	return a.M*a.N <= results && max(a.M, a.N) <= longest
+	return a.M*a.N <= results && max(a.M, a.N) <= longest && byFew.Taken()
 }
 
 // fewSize is the scratch memory for the results of all pieces and for the columns of each worker.

@@ -22,7 +22,7 @@ func (a *Args[T]) isFlat() bool {
 
 // isFlat reports whether several workers should cut the product into few chunks.
 func (p *plan[T]) isFlat(a *Args[T]) bool {
-	return p.source != local && p.source != made && p.batch == 1 && a.isFlat() && 2*a.M*a.N*a.K >= flatMinWork*chunkFlops
+	return p.source != local && p.source != made && p.batch == 1 && a.isFlat() && 2*a.M*a.N*a.K >= flatMinWork*chunkFlops && byFlat.Taken()
 }
 
 // chunkFlat is [plan.chunk] for such products. Rows are cut if C is the weights, or if C has more rows than stay in the

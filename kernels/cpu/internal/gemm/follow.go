@@ -27,7 +27,7 @@ func readsAhead() bool {
 // follows reports whether B is to be read strictly in the order of memory.
 func (a *Args[T]) follows() bool {
 	packed := a.Packed && a.M <= followRows && len(a.Ahead) == 0 && a.K*a.N*int(sizeOf[T]()) <= followMost
-	return readsAhead() && (packed || a.packsFew())
+	return readsAhead() && (packed || a.packsFew()) && byFollow.Taken()
 }
 
 // follow computes the columns [n, end) of a chunk of the rows from m on, panel by panel. If B is not packed, it makes

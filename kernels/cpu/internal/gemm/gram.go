@@ -17,7 +17,7 @@ const (
 
 // isGram reports whether half of the product suffices.
 func (a *Args[T]) isGram() bool {
-	return a.Gram && a.M == a.N && a.M >= gramPanels*micro.PanelWidth[T]() && a.K > gramSums && a.Bias == nil && !a.Accumulate && a.Panels == nil
+	return a.Gram && a.M == a.N && a.M >= gramPanels*micro.PanelWidth[T]() && a.K > gramSums && a.Bias == nil && !a.Accumulate && a.Panels == nil && byGram.Taken()
 }
 
 // gramRows returns how many of the rows from row m on a panel has above the diagonal and in the block on it.

@@ -11,7 +11,7 @@ import (
 // isRow reports whether the calling goroutine computes the product as a single row.
 func (a *HalfArgs) isRow(p *pool.Pool) bool {
 	return a.M == 1 && a.K > 0 && a.K <= halfRowMost && (a.Packed != nil || a.few()) && a.Variable == nil && (!a.TransA || a.LDA <= 1) &&
-		max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && (p.Size() <= 1 || a.N*a.K < rowMinElements) && !a.pairs()
+		max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && (p.Size() <= 1 || a.N*a.K < rowMinElements) && !a.pairs() && byHalfRow.Taken()
 }
 
 // few reports whether the rows of B are contiguous and no longer than those of a panel.

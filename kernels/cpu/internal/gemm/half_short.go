@@ -30,9 +30,9 @@ func (p *halfPlan) roundsSums(a *HalfArgs) bool {
 	case !p.pairs || p.swapped || a.Variable != nil || p.k == 0:
 		return false
 	case p.matrices:
-		return micro.Rounds()
+		return micro.Rounds() && byHalfRounding.Taken()
 	}
-	return p.k <= p.blockK && micro.RoundsVectors()
+	return p.k <= p.blockK && micro.RoundsVectors() && byHalfRounding.Taken()
 }
 
 // roundsVectors reports whether sums of one block are rounded in vectors, and so are never stored.

@@ -51,15 +51,17 @@ func (a *HalfArgs) fewColumns(least int) bool {
 	if a.M < 4*most || !a.pairs() || micro.Matrices() {
 		return false
 	}
+	pays := false
 	switch {
 	case a.TransA:
-		return a.N <= most && a.K >= least
+		pays = a.N <= most && a.K >= least
 	case !isa.Active().Has(isa.Vectors512):
-		return false
 	case a.readsPairs():
-		return a.N <= mostInPlace && a.K >= leastTurnedA
+		pays = a.N <= mostInPlace && a.K >= leastTurnedA
+	default:
+		pays = a.N <= mostCopied && a.K >= leastTurnedA
 	}
-	return a.N <= mostCopied && a.K >= leastTurnedA
+	return pays && byHalfColumns.Taken()
 }
 
 // readsPairs reports whether tiles can read the pairs of A where they are.
@@ -80,7 +82,7 @@ func (a *HalfArgs) columnAsRow() {
 // packsLess reports whether a product of few rows with a transposed matrix, which is widened, packs less as its
 // transpose.
 func (a *HalfArgs) packsLess() bool {
-	return a.TransB && a.N >= transposedMinRows && !a.pairs() && a.M*(a.K+a.N) <= a.K*a.N
+	return a.TransB && a.N >= transposedMinRows && !a.pairs() && a.M*(a.K+a.N) <= a.K*a.N && byHalfPacks.Taken()
 }
 
 // turnsLess reports whether computing the transpose saves more than transposing the result costs, because less is
@@ -95,7 +97,7 @@ func (a *HalfArgs) turnsLess() bool {
 		}
 		return rows
 	}
-	return a.K*(turns(a.M, a.N)-turns(a.N, a.M)) > transposeCost*a.M*a.N
+	return a.K*(turns(a.M, a.N)-turns(a.N, a.M)) > transposeCost*a.M*a.N && byHalfTurns.Taken()
 }
 
 // transposeCost is the cost of transposing a float32 of C, if transposing an element of A costs 1. It was estimated,

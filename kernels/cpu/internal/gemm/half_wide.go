@@ -54,7 +54,7 @@ func (p *halfPlan) roundedRows(least int) int {
 // packsWide reports whether B is packed once for all rows.
 func (p *halfPlan) packsWide(a *HalfArgs) bool {
 	width := micro.PanelWidth[float32]()
-	return p.wide && ceil(a.N, width)*width*p.k <= widePanels && a.Batch == [2]int{1, 1}
+	return p.wide && ceil(a.N, width)*width*p.k <= widePanels && a.Batch == [2]int{1, 1} && byHalfWide.Taken()
 }
 
 // wideCols returns the most columns of a chunk of the given number of rows.

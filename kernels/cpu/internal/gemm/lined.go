@@ -21,7 +21,7 @@ func (a *Args[T]) isLined() bool {
 	if a.Batch == [2]int{1, 1} || a.Panels != nil || a.Packed {
 		return false
 	}
-	return max(a.M, a.N, a.K) <= linedMost && a.M*a.N*a.K <= linedMost && !(a.TransB && a.StrideB == [2]int{})
+	return max(a.M, a.N, a.K) <= linedMost && a.M*a.N*a.K <= linedMost && !(a.TransB && a.StrideB == [2]int{}) && byLined.Taken()
 }
 
 // linedAxis is the axis of the batch whose products are lines: the longer one.

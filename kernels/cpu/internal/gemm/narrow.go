@@ -35,10 +35,11 @@ func (a *Args[T]) isNarrow() bool {
 	if !a.TransA || a.TransB || a.Packed || a.Accumulate || a.ReLU || a.Bias != nil || a.Batch != [2]int{1, 1} {
 		return false
 	}
+	pays := a.N < narrowMinCols || a.N <= narrowMaxCols && a.K > turnMinSums
 	if !a.isLargeA() {
-		return a.M >= narrowSmallRows && a.K >= narrowSmallSums && a.mostlyPadding()
+		pays = a.M >= narrowSmallRows && a.K >= narrowSmallSums && a.mostlyPadding()
 	}
-	return a.N < narrowMinCols || a.N <= narrowMaxCols && a.K > turnMinSums
+	return pays && byNarrow.Taken()
 }
 
 // mostlyPadding reports whether B would leave vectors of its panels mostly empty.

@@ -132,7 +132,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		p.source = made
 	case a.Packed:
 		p.source = inPlace
-	case !a.TransB && (a.M < a.packRows(workers) || a.N <= width):
+	case !a.TransB && (a.M < a.packRows(workers) || a.N <= width || !byPackedB.Taken()):
 		p.source = inPlace
 		p.tail = a.N%width != 0
 		if p.tail && !one {
@@ -157,12 +157,13 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	if p.isDeep(a, workers, p.rowChunks*p.colChunks) {
 		p.deepen(a, workers)
 	}
-	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.K > turnMinSums && a.isLargeA()
-	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
+	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.K > turnMinSums && a.isLargeA() && byPackedA.Taken()
+	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols && byPackedA.Taken()
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
 	p.sweeps = a.K <= sweepSums && (p.source == shared || p.source == inPlace) && len(a.Ahead) == 0 || a.sweepsFew()
+	p.sweeps = p.sweeps && bySweeps.Taken()
 	if p.follows = !p.deep && !p.sweeps && a.follows(); p.follows {
 		p.packA, p.turnA = false, false
 	}
@@ -192,10 +193,11 @@ func (a *Args[T]) packsFew() bool {
 		return false
 	}
 	size := a.K * a.N * int(sizeOf[T]())
+	pays := a.M <= packFewRows && size >= turnMinBytes && size <= farBytes && (computesHalves() || readsAhead() && a.conflictsB())
 	if readsAhead() && a.K <= packShortSums {
-		return a.M > 1 && a.M <= packShortRows && size >= packShortBytes
+		pays = a.M > 1 && a.M <= packShortRows && size >= packShortBytes
 	}
-	return a.M <= packFewRows && size >= turnMinBytes && size <= farBytes && (computesHalves() || readsAhead() && a.conflictsB())
+	return pays && byPackedFew.Taken()
 }
 
 // isFar reports whether a matrix comes through memory.

@@ -14,7 +14,7 @@ const (
 // isRow reports whether the product is one row times a matrix that is row-major or packed, as in a prediction for a
 // single example. It is as fast as B can be read, so B is read in the order of memory.
 func (a *Args[T]) isRow() bool {
-	return a.M == 1 && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1)
+	return a.M == 1 && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1) && byRow.Taken()
 }
 
 // rowTask computes columns of the product of a row.

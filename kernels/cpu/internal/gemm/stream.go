@@ -32,10 +32,11 @@ func (a *Args[T]) streams(workers int) bool {
 		return false
 	}
 	size := a.K * a.N * int(sizeOf[T]())
+	pays := size > streamMinSize
 	if workers > 1 {
-		return a.isFlat() && size > workers*flatShare
+		pays = a.isFlat() && size > workers*flatShare
 	}
-	return size > streamMinSize
+	return pays && byStream.Taken()
 }
 
 // streamParts returns the number of parts in which a block of products is added. Families with lower tiles than AVX-512

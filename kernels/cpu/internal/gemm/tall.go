@@ -25,7 +25,7 @@ const (
 // IsTall reports whether [Tall] computes the product and is better than [Run].
 func IsTall[T Float](a *Args[T]) bool {
 	return a.K >= tallMinSums && a.TransA && !a.TransB && !a.Packed && max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && a.Bias == nil && !a.ReLU &&
-		a.M > 1 && a.M <= 2*tallRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0
+		a.M > 1 && a.M <= 2*tallRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0 && byTall.Taken()
 }
 
 // Tall computes products for which [IsTall] holds. It keeps what a run needs, so that runs allocate nothing. Only one

@@ -24,7 +24,7 @@ func (a *Args[T]) isTransposed() bool {
 	}
 	padded := ceil(a.M, transposedLanes) * transposedLanes
 	fills := 8*padded <= 9*a.M || a.K*a.N*int(sizeOf[T]()) >= turnMinBytes
-	return fills && a.M*(a.K+a.N) <= 5*a.K*a.N/4
+	return fills && a.M*(a.K+a.N) <= 5*a.K*a.N/4 && byTransposed.Taken()
 }
 
 // transposedTask computes blocks of Cᵀ.

@@ -19,7 +19,7 @@ func (a *Args[T]) swapVectors() {
 	if a.N != 1 || a.LDC != 1 || a.Batch == [2]int{1, 1} || a.Bias != nil || a.Packed || a.Panels != nil || a.StrideA == [2]int{} {
 		return
 	}
-	if a.TransA && a.M < vectorsInLine || !a.TransA && (a.M < vectorsLeast || a.K < vectorsSums || !isa.Active().Has(isa.Vectors256)) {
+	if a.TransA && a.M < vectorsInLine || !a.TransA && (a.M < vectorsLeast || a.K < vectorsSums || !isa.Active().Has(isa.Vectors256)) || !byVectors.Taken() {
 		return
 	}
 	a.M, a.N, a.LDC, a.vectors = 1, a.M, a.M, true
