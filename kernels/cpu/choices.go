@@ -15,6 +15,7 @@ var (
 	byTurnedLines     = choice.New("cpu: interleaved lines reduced in columns")
 	byTurnedPlaces    = choice.New("cpu: places of extremes in columns")
 	bySliding         = choice.New("cpu: extremes of short lines by sliding")
+	byRulesAVX2       = choice.New("cpu: rules for AVX2")
 	byShortRows       = choice.New("cpu: softmax and norms of short rows in columns")
 	byInterleaving    = choice.New("cpu: repeated elements interleaved")
 	byWinogradHalves  = choice.New("cpu: Winograd in float32 for 16 bits")

@@ -306,7 +306,7 @@ func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, 
 	if segments == 1 && turnsLines(&r, g) {
 		return reduceTurned[T](b, r.kind, g, from, to)
 	}
-	if segments == 1 && r.slide != nil && slides(g) {
+	if segments == 1 && r.slide != nil && slides[T](g) {
 		return reduceSliding[T](b, r.slide, g, from, to)
 	}
 	if segments == 1 && r.pixels != nil && g.Inner > 1 && g.Length > 1 && g.Length <= fewRows {

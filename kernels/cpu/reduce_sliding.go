@@ -17,11 +17,30 @@ const (
 	slidingSpan  = 64   // span of the longest lines, in elements including gaps
 	slidingInner = 16   // largest number of interleaved lines
 	slidingBlock = 2048 // elements of a block
+
+	// With AVX2, many long lines are faster in columns, and interleaved lines that fill a vector as they are.
+	slidingLength = 12  // length of single lines of float32 up to which any number of them is computed this way,
+	slidingMost   = 32  // and length up to which few are:
+	slidingFew    = 512 // fewer than that many,
+	slidingFew8   = 64  // or than that for float64,
+	slidingShort8 = 4   // of which any number of this length is
 )
 
 // slides reports whether extremes along the group are computed this way.
-func slides(g geometry.AxisGroup) bool {
-	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Length*g.Inner <= slidingSpan && bySliding.Taken()
+func slides[T block.Float](g geometry.AxisGroup) bool {
+	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Length*g.Inner <= slidingSpan && (!usesAVX2() || slidesAVX2[T](g)) && bySliding.Taken()
+}
+
+// slidesAVX2 reports whether lines that are short enough gain with AVX2.
+func slidesAVX2[T block.Float](g geometry.AxisGroup) bool {
+	single := unsafe.Sizeof(T(0)) == 4
+	switch {
+	case g.Inner > 1:
+		return !single || g.Inner%8 != 0
+	case single:
+		return g.Length <= slidingLength || g.Length <= slidingMost && g.Outer < slidingFew
+	}
+	return g.Length <= slidingShort8 || g.Length <= slidingMost && g.Outer < slidingFew8
 }
 
 func reduceSliding[T block.Float](b *build, combine block.Func, g geometry.AxisGroup, from, to *plan.Operand) func() {

@@ -16,7 +16,7 @@ const (
 	turnedBlock  = 4096 // elements that are transposed at a time
 	turnedStack  = 2048 // the same in an elementwise unit
 	turnedFew    = 128  // the same there for few elements, because less memory is cleared faster
-	turnedLeast  = 8    // least number of lines without gaps
+	turnedLeast  = 24   // least number of lines without gaps
 	turnedShort  = 24   // length of a column up to which a loop combines two columns faster than a call
 	turnedFewest = 8    // the same for extremes
 	turnedSpan   = 256  // span of the longest lines, in elements including gaps
@@ -33,7 +33,7 @@ func turnsRows[T block.Float](kind combining, length int) bool {
 			most = turnedAdded8
 		}
 	}
-	if kind == adding && length == 4 && unsafe.Sizeof(T(0)) == 8 {
+	if kind == adding && length == 4 && (unsafe.Sizeof(T(0)) == 8 || usesAVX2()) {
 		return false // see sumFours
 	}
 	return length > 1 && length <= most && byTurnedRows.Taken()
@@ -43,7 +43,7 @@ func turnsRows[T block.Float](kind combining, length int) bool {
 // [reduceSliding] are faster, if they support the kind.
 func turnsLines[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	if g.Inner == 1 {
-		return g.Outer >= turnedLeast && turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides(g))
+		return g.Outer >= turnedLeast && turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides[T](g))
 	}
 	return g.Length > 1 && g.Inner > 0 && g.Length*g.Inner <= turnedSpan && gainsTurned(r, g) && byTurnedLines.Taken()
 }
@@ -53,6 +53,8 @@ func gainsTurned[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	switch {
 	case r.kind == multiplying:
 		return true
+	case r.kind == adding && wide && usesAVX2():
+		return g.Length*g.Inner <= turnedSpan/2 && (g.Length > fewRows || g.Inner == 3 && g.Length > 2 || g.Inner == 2 && g.Length > 3)
 	case r.kind == adding && wide:
 		return g.Length*g.Inner <= turnedSpan/2 && (g.Length > fewRows || g.Inner < 5 && g.Length > 2)
 	case r.kind == adding:

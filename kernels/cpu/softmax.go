@@ -41,7 +41,7 @@ func buildSoftmax(b *build) (func(), error) { return byFloat(b, softmax[float64]
 func softmax[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	x, y := in[0].Operand, out.Operand
-	if n := out.n; isShort[T](n, shortSoftmax, shortDoubles) {
+	if n := out.n; isShort[T](n, shorter(shortSoftmax, shortSoftmaxAVX2), shortDoubles) {
 		return softmaxShort(b, in[0], out)
 	} else if moved {
 		return longColumns(b, in, out, func(y []T, x [2][]T, _ []T) { vec.SoftmaxLines(y, x[0], n) })

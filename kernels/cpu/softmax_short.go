@@ -24,7 +24,8 @@ const (
 	shortDoubles       = 64 // softmax and its logarithm in float64
 	shortSoftmaxDouble = 32 // gradient of softmax in float64
 
-	shortLogSoftmaxAVX2 = 15
+	shortSoftmaxAVX2    = 19
+	shortLogSoftmaxAVX2 = 12
 	shortGradAVX2       = 7 // gradients of softmax and of its logarithm
 )
 
@@ -36,8 +37,10 @@ func shorter(most, avx2 int) int {
 	return most
 }
 
-// usesAVX2 reports whether the widest vectors in use are those of AVX2.
-func usesAVX2() bool { return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) }
+// usesAVX2 reports whether the widest vectors in use are those of AVX2, so that rules for these hold.
+func usesAVX2() bool {
+	return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) && byRulesAVX2.Taken()
+}
 
 // The blocks of rows, with two numbers for each row, take at most softmaxBytes, so that they stay in the first-level
 // cache. But they have at least leastShort rows, because each column of a block is a call of a kernel. For float64 with

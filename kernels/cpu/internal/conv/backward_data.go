@@ -52,7 +52,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	if n.depthwise() {
 		return n.sizeKernel() + copiesBackward[T](&n)*max(workers, 1)
 	}
-	if repeats[T](&n) {
+	if repeats[T](&n, ofData) {
 		r := n.repeated()
 		return r.sizeX() + BackwardDataScratch[T](&r, workers)
 	}

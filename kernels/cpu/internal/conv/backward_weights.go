@@ -148,7 +148,7 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 	if splitsGradients[T](&n, ofWeights) {
 		return splitScratch(&n, workers, ofWeights, false)
 	}
-	if repeats[T](&n) {
+	if repeats[T](&n, ofWeights) {
 		r := n.repeated()
 		return r.sizeX() + BackwardWeightsScratch[T](&r, workers)
 	}
@@ -222,7 +222,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		splitUp(p, &n, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
 		return
 	}
-	if repeats[T](&n) {
+	if repeats[T](&n, ofWeights) {
 		r := n.repeated()
 		to := scratch[:r.sizeX()]
 		runFilters(p, x[:n.sizeX()], to, false)

@@ -21,6 +21,7 @@ var (
 	bySlideSums       = choice.New("conv: kernel gradients by sliding over rows")
 	bySplits          = choice.New("conv: groups copied out")
 	bySpreads         = choice.New("conv: taps as columns")
+	byRulesAVX2       = choice.New("conv: rules for AVX2")
 	byTapRows         = choice.New("conv: taps as rows")
 	byTogether        = choice.New("conv: phases of input gradients together")
 	byUnfolds         = choice.New("conv: small images unfolded")

@@ -385,7 +385,7 @@ func TestSameBitsForAnyWorkers(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
 		n := s.normal()
-		if repeats[float32](&n) {
+		if repeats[float32](&n, ofWeights) {
 			n = n.repeated()
 		}
 		if !slices.Contains(products, s) && (s != &four || groupedSumsLanes[float32](&n) > 0) {

@@ -3,6 +3,7 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -11,14 +12,37 @@ import (
 // (see wide.go). Others are repeated, once for each filter, so that every channel has one filter. Gradients of repeated
 // inputs are added up.
 
-// repeats reports whether gradients are computed with repeated channels.
-func repeats[T Float](s *Shape) bool {
-	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7) && !repeatsMostlyUnused[T](s) && byRepeats.Taken()
+// repeats reports whether an operation is computed with repeated channels.
+func repeats[T Float](s *Shape, o operation) bool {
+	if s.Groups <= 1 || s.Groups != s.InChannels || s.OutChannels <= s.InChannels || isWide[T](s, 7) || repeatsMostlyUnused[T](s) {
+		return false
+	}
+	if o == ofForward && single[T]() && s.OutChannels/s.Groups >= seenForward {
+		return false
+	}
+	return (!usesAVX2() || repeatsAVX2[T](s, o)) && byRepeats.Taken()
 }
 
-// repeatsForward reports whether the convolution is.
-func repeatsForward[T Float](s *Shape) bool {
-	return repeats[T](s) && !(single[T]() && s.OutChannels/s.Groups >= seenForward)
+// repeatsAVX2 reports whether copies pay with AVX2: several filters fill its vectors better without them, unless each
+// pixel is seen often. This follows a grid of 600 shapes on Zen 3.
+func repeatsAVX2[T Float](s *Shape, o operation) bool {
+	lanes, taps, strides := micro.NarrowChannels[T](), volume(s.Kernel), volume(s.Strides)
+	filters := s.OutChannels / s.Groups
+	switch {
+	case s.OutChannels < lanes && strides > 1 && taps < manyTapsAVX2:
+		return false
+	case 2*filters <= lanes+2:
+		return true
+	case o == ofForward && single[T]():
+		return strides == 1
+	case o == ofForward:
+		return filters <= lanes && s.Kernel[2] >= longRowAVX2
+	case o == ofData && single[T]():
+		return lanes*taps*taps >= 3*filters*strides
+	case o == ofData:
+		return lanes*taps > 2*filters*strides
+	}
+	return lanes*taps > 4*filters*strides
 }
 
 // repeated returns the shape of the convolution of repeated channels.

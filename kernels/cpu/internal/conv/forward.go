@@ -36,7 +36,7 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		w := forwardWide[T](&n)
 		return w.size(volume(n.Kernel), workers)
 	}
-	if repeatsForward[T](&n) {
+	if repeats[T](&n, ofForward) {
 		r := n.repeated()
 		return r.sizeX() + ForwardScratch[T](&r, workers)
 	}
@@ -139,7 +139,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		forwardPadded(p, &n, x, kernel, bias, relu, y, scratch, packed)
 		return
 	}
-	if repeatsForward[T](&n) {
+	if repeats[T](&n, ofForward) {
 		r := n.repeated()
 		to := scratch[:r.sizeX()]
 		runFilters(p, x[:n.sizeX()], to, false)

@@ -6,15 +6,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// Where many tiles read the same rows, and pixels of dy are not whole vectors, the kernel gradient copies both operands
-// first. It copies a block of columns of dy so that they are contiguous, because vectors in place would straddle cache
-// lines. It copies rows of the input with zeros around them, so that one sum covers all pixels for every tap and the
-// processor can prefetch. An infinite dy at the left or right edge of an image turns the sums of taps beyond the edge
-// into NaN. So it does in XLA, which adds products with zeros too; oneDNN and the other ways here leave them out.
+// Where many tiles read the same rows, and pixels of dy are not whole vectors, the kernel gradient copies
+// both operands first. It copies a block of columns of dy so that they are contiguous, because vectors in place would
+// straddle cache lines. It copies rows of the input with zeros around them, so that one sum covers all pixels for every
+// tap and the processor can prefetch. An infinite dy at the left or right edge of an image turns the sums of taps
+// beyond the edge into NaN. So it does in XLA, which adds products with zeros too; oneDNN and the other ways here leave
+// them out.
 
 const (
 	copiedTiles = 8        // fewest tiles that read the columns of dy for which copying pays,
 	copiedLine  = 16       // unless the channels are a multiple of this: then vectors do not straddle cache lines
+	copiedLeast = 16       // most outputs of an image for which joining images in one sum gains more
 	copiedBytes = 24 << 10 // bytes of columns of dy: part of a first-level cache
 )
 
@@ -30,7 +32,7 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	width := micro.PanelWidth[T]()
 	tiles := s.Kernel[1] * ceil(s.Kernel[2]*s.InChannels, 14)
 	out := s.Out()
-	if s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || volume(out) == 0 || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || !byGradientCopies.Taken() {
+	if usesAVX2() && !copiesAVX2(s, out) || volume(out) <= copiedLeast || s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || !byGradientCopies.Taken() {
 		return gradientCopies{}
 	}
 	var zero T
@@ -42,6 +44,11 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 		rows = 1
 	}
 	return gradientCopies{rows: rows, pixels: pixels, panel: rows * pixels * width, line: line, input: ((rows-1)*s.Strides[1] + (s.Kernel[1]-1)*s.Dilation[1] + 1) * line}
+}
+
+// copiesAVX2 reports whether copies pay with AVX2: for few images, of one row, or of few pixels under large windows.
+func copiesAVX2(s *Shape, out [3]int) bool {
+	return s.Batch <= 2 && (out[0]*out[1] == 1 || volume(s.Kernel) >= 25 && volume(out) <= 64)
 }
 
 // even returns the size of the parts if n is cut into nearly equal parts of at most most.

@@ -17,6 +17,7 @@ import (
 func TestGradientCopies(t *testing.T) {
 	workers := pool.New(3)
 	defer workers.Close()
+	defer byRulesAVX2.Without()() // AVX2 copies nothing
 	for _, path := range isa.Paths() {
 		defer isa.Override(path)()
 		rng := rand.New(rand.NewPCG(7, 8))
@@ -62,6 +63,7 @@ func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Po
 // TestGradientsOfLongRows compares kernel gradients over rows that are cut with the definition, with copies and
 // without, on one axis and on two.
 func TestGradientsOfLongRows(t *testing.T) {
+	defer byRulesAVX2.Without()()
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(11, 12))
 		copied := 0
@@ -87,6 +89,7 @@ func TestGradientsOfLongRows(t *testing.T) {
 // TestGradientCopiesInfinite: an infinite dy at the upper edge does not affect the taps above it. At the left edge, the
 // taps beside it become NaN, as in XLA, because zeros are multiplied by it. Taps that see it become infinite.
 func TestGradientCopiesInfinite(t *testing.T) {
+	defer byRulesAVX2.Without()()
 	rng := rand.New(rand.NewPCG(9, 10))
 	s := Shape{Batch: 2, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
 	n := s.checked(ofWeights)
@@ -117,18 +120,22 @@ func TestGradientCopiesInfinite(t *testing.T) {
 	}
 }
 
-// TestGradientCopiesShapes: copies are made if vectors of dy straddle cache lines and many tiles read them.
+// TestGradientCopiesShapes: copies are made if vectors of dy straddle cache lines and many tiles read them, but not for
+// small images, nor by AVX2.
 func TestGradientCopiesShapes(t *testing.T) {
+	rules := byRulesAVX2.Without()
 	odd := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}}
 	n := odd.checked(ofWeights)
 	require.Positive(t, gradientCopiesOf[float32](&n).rows)
 	for _, change := range []func(s *Shape){
 		func(s *Shape) { s.OutChannels = 80 }, func(s *Shape) { s.OutChannels = 30 }, func(s *Shape) { s.InChannels = 4 }, func(s *Shape) { s.Groups = 4 },
-		func(s *Shape) { s.Kernel = [3]int{1, 1, 1} },
+		func(s *Shape) { s.Kernel = [3]int{1, 1, 1} }, func(s *Shape) { s.In = [3]int{1, 6, 6} },
 	} {
 		s := odd
 		change(&s)
 		n := s.checked(ofWeights)
 		assert.Zero(t, gradientCopiesOf[float32](&n).rows, "%+v", s)
 	}
+	rules()
+	assert.Equal(t, usesAVX2(), gradientCopiesOf[float32](&n).rows == 0) // but for rows and large windows
 }

@@ -18,7 +18,7 @@ type Plan[T Float] struct {
 func NewPlan[T Float](s *Shape) *Plan[T] {
 	p := &Plan[T]{shape: s.checked(ofForward)}
 	_, rows := newTapRows[T](&p.shape, ofForward)
-	p.direct = !rows && !spreads[T](&p.shape) && !p.shape.without() && !coversChannels[T](&p.shape) && !p.shape.pointwise() && !p.shape.unfolds() && !abreast[T](&p.shape, ofForward) && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeatsForward[T](&p.shape) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
+	p.direct = !rows && !spreads[T](&p.shape) && !p.shape.without() && !coversChannels[T](&p.shape) && !p.shape.pointwise() && !p.shape.unfolds() && !abreast[T](&p.shape, ofForward) && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeats[T](&p.shape, ofForward) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
 	same := p.shape.In == s.In // no axis became channels, see covered.go
 	if p.direct {
 		p.geometry.forward(&p.shape)

@@ -7,7 +7,11 @@ const (
 	seenStrides = 8 // pixels for each output from which on gradients of planes are mostly zeros
 	seenFilters = 8 // filters of a channel from which on tiles are full enough without copies
 	seenForward = 7 // the same for results, whose tiles hold many pixels
-	seenTaps    = 4 // taps for each output of a row from which on gradients use planes all the same
+
+	manyTapsAVX2 = 9 // taps from which on channels that fill no vector are repeated whatever the stride
+	longRowAVX2  = 5 // taps of a row from which on a vector of filters is repeated in float64
+
+	seenTaps = 4 // taps for each output of a row from which on gradients use planes all the same
 )
 
 // seen returns the number of products of one output channel with one input channel, and the number of pixels of that

@@ -22,7 +22,7 @@ func TestGroupsThatSeeFewPixels(t *testing.T) {
 			{Batch: 1, In: three(21), InChannels: 38, OutChannels: 10, Groups: 2, Kernel: three(6), Dilation: three(4)},
 		} {
 			n := s.normal()
-			require.False(t, repeatsForward[float32](&n) || repeats[float32](&n), "%+v", s)
+			require.False(t, repeats[float32](&n, ofForward) || repeats[float32](&n, ofWeights), "%+v", s)
 			require.False(t, planes[float32](&n), "%+v", s)
 			require.Equal(t, planesForm[float32](&n) && manyTaps(&n), planesData[float32](&n) || planesWeights[float32](&n), "%+v", s)
 			require.False(t, splitsForward[float32](&n) || splitsGradients[float32](&n, ofWeights), "%+v", s)

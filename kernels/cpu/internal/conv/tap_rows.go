@@ -28,6 +28,9 @@ const (
 	tapRowsElement = 12      // half cycles times lanes to store and add an element of z
 	tapRowsImage   = 1200    // half cycles of overhead for an image
 	tapRowsBlock   = 8       // rows that micro.TransposeShort reads
+	tapRowsPixels  = 9       // with AVX2: fewest pixels of an image,
+	tapRowsBeyond  = 16      // unless the window has so many times the image's pixels,
+	tapRowsTerms   = 150     // and fewest products of pixels and terms of a sum for each square of the channels
 )
 
 // tapRows is the geometry of a convolution, or of an input gradient, whose taps become rows.
@@ -62,7 +65,7 @@ func newTapRows[T Float](s *Shape, o operation) (tapRows, bool) {
 			g.low[i], g.step[i] = -s.PadLow[i], s.Dilation[i]
 		}
 	}
-	return g, g.pays(lanes) && g.cut() && byTapRows.Taken()
+	return g, g.pays(lanes) && (!usesAVX2() || g.paysAVX2()) && g.cut() && byTapRows.Taken()
 }
 
 // pays compares costs for each pixel of x, in half cycles times lanes, with those of tiles whose columns are the taps
@@ -87,12 +90,24 @@ func (g *tapRows) pays(lanes int) bool {
 	}
 	adds := spreadAdd*(ceil(g.taps[2], g.stride[2])+1)*ceil(g.channels, lanes) + spreadRow
 	plain := lanes * (g.taps[0]*g.taps[1]*vectors*g.sums + volume(g.stride)*adds)
-	image := g.in[2]
-	if g.in[1] > 1 || g.taps[1] > 1 {
-		image *= g.in[2]
-	}
+	image := g.pixels()
 	mine := volume(g.taps)*g.channels*(g.sums*3/2+tapRowsElement) + 2*g.sums + lanes*tapRowsImage/image
 	return 10*mine <= 9*plain
+}
+
+// pixels is the number of pixels of an image, which is taken to be square, since the height must not change bits.
+func (g *tapRows) pixels() int {
+	if g.in[1] > 1 || g.taps[1] > 1 {
+		return g.in[2] * g.in[2]
+	}
+	return g.in[2]
+}
+
+// paysAVX2 reports whether an image has enough pixels and terms of a sum for its channels. Otherwise several small
+// images are better computed together. This follows a grid of 500 shapes on Zen 3.
+func (g *tapRows) paysAVX2() bool {
+	pixels := g.pixels()
+	return pixels >= tapRowsPixels && g.sums*pixels >= tapRowsTerms*g.channels*g.channels || volume(g.taps) >= tapRowsBeyond*pixels
 }
 
 // cut cuts the result into bands, and reports whether their products fit into memory.

@@ -47,7 +47,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runTapRows(p, &g, ofData, floats(dy), floats(kernel), floats(bias), relu, floats(dx), floats(scratch))
 		return
 	}
-	if (bias != nil || relu) && (abreast[T](&n, ofData) || splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (abreast[T](&n, ofData) || splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n, ofData) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
@@ -56,7 +56,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		backwardOverlapped(p, &n, floats(dy), floats(kernel), floats(dx[:n.sizeX()]), floats(scratch))
 		return
 	}
-	if repeats[T](&n) {
+	if repeats[T](&n, ofData) {
 		r := n.repeated()
 		to := scratch[:r.sizeX()]
 		BackwardData(p, &r, dy, kernel, to, scratch[len(to):])

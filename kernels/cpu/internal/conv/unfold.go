@@ -17,13 +17,14 @@ const (
 	unfoldMax      = 1 << 22 // elements of the copies that are in memory at a time
 )
 
-// unfolds reports whether the convolution is unfolded. It ignores the batch, whose size must not change bits.
+// unfolds reports whether the convolution is unfolded. It ignores the batch, whose size must not change bits. With AVX2
+// only tiny volumes would be, which lose more in batches than single ones gain.
 func (s *Shape) unfolds() bool {
 	if s.Kernel[0] == 1 || s.Groups > 1 || s.Pairs || s.OutChannels < unfoldChannels || s.InChannels == 0 {
 		return false
 	}
 	out, size := s.Out(), s.unfoldedSize(1)
-	return out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost() && byUnfolds.Taken()
+	return out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost() && !usesAVX2() && byUnfolds.Taken()
 }
 
 // unfoldedCost estimates the half cycles for an unfolded image: the copies and all products, even those with zeros.

@@ -11,6 +11,7 @@ import (
 
 // TestUnfolding covers small volumes of many channels, and more of them than are unfolded at a time.
 func TestUnfolding(t *testing.T) {
+	defer byRulesAVX2.Without()() // which never unfold
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		unfolded := 0
 		for seed := range uint64(40) {

@@ -59,8 +59,18 @@ func isWide[T Float](s *Shape, eighths int) bool {
 		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s)) && byWide.Taken()
 }
 
-// usesAVX2 reports whether the widest vectors in use are those of AVX2.
-func usesAVX2() bool { return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) }
+// usesAVX2 reports whether the widest vectors in use are those of AVX2, so that rules for these hold.
+func usesAVX2() bool {
+	return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) && byRulesAVX2.Taken()
+}
+
+// byVectors returns the number for AVX2, if that is in use, or the other one.
+func byVectors[N int | float64](usual, avx2 N) N {
+	if usesAVX2() {
+		return avx2
+	}
+	return usual
+}
 
 // volumesWide reports whether windows of several planes may be computed along the width, and whether their kernel
 // gradients may. They need fewer channels than fill the shortest vector and, with a stride, rows that are long enough.

@@ -19,10 +19,16 @@ const (
 	columnsMinRows = 64      // fewest rows of A
 	columnsBlock   = 1 << 13 // numbers of A that are transposed at a time
 	columnsRows    = 1 << 10 // but no more rows than that
+
+	columnsFour     = 3 // most columns in vectors of four numbers,
+	columnsFourSums = 2 // and products of a sum
 )
 
-// isColumns reports whether the product is computed this way.
+// isColumns reports whether the product is computed this way. In vectors of four numbers, few columns fill tiles.
 func (a *Args[T]) isColumns() bool {
+	if sizeOf[T]() == 8 && !isa.Active().Has(isa.Vectors512) && (a.N > columnsFour || a.K > columnsFourSums) {
+		return false
+	}
 	return a.N <= columnsMost && a.K <= blockK() && a.M >= columnsMinRows && a.LDC == a.N && a.Batch == [2]int{1, 1} &&
 		!a.TransA && !a.Packed && a.Panels == nil && !a.Accumulate && isa.Active().Has(isa.Vectors256) && byColumns.Taken()
 }

@@ -12,9 +12,10 @@ const (
 )
 
 // isRow reports whether the product is one row times a matrix that is row-major or packed, as in a prediction for a
-// single example. It is as fast as B can be read, so B is read in the order of memory.
+// single example. It is as fast as B can be read, so B is read in the order of memory. For float64 there are no kernels
+// but tiles, where the processor has vectors.
 func (a *Args[T]) isRow() bool {
-	return a.M == 1 && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1) && byRow.Taken()
+	return a.M == 1 && (sizeOf[T]() == 4 || micro.PadColumns[T](1) == 1) && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1) && byRow.Taken()
 }
 
 // rowTask computes columns of the product of a row.
