@@ -9,13 +9,14 @@ import (
 const (
 	rowMinElements = 1 << 15 // elements of B for each worker: some microseconds
 	rowMinColumns  = 64      // columns of B for each worker, unless B is packed
+	rowMatrix      = 384     // most numbers of B in float64 that a loop multiplies
 )
 
 // isRow reports whether the product is one row times a matrix that is row-major or packed, as in a prediction for a
 // single example. It is as fast as B can be read, so B is read in the order of memory. For float64 there are no kernels
-// but tiles, where the processor has vectors.
+// but tiles, which are faster unless the matrix is small.
 func (a *Args[T]) isRow() bool {
-	return a.M == 1 && (sizeOf[T]() == 4 || micro.PadColumns[T](1) == 1) && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1) && byRow.Taken()
+	return a.M == 1 && (sizeOf[T]() == 4 || micro.PadColumns[T](1) == 1 || a.K*a.N <= rowMatrix) && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1) && byRow.Taken()
 }
 
 // rowTask computes columns of the product of a row.
