@@ -156,7 +156,7 @@ func (c *compiled) checkNames() error {
 	var walkLoss, walkMetric func(v any) error
 	walkLoss = func(v any) error {
 		return each(v, func(v any) error {
-			if v == nil || isWord(v, "crossentropy", "ce") {
+			if v == nil || isWord(v, "crossentropy", "ce") || c.isLeft(v) {
 				return nil
 			}
 			_, err := losses.Get(v)
@@ -165,7 +165,7 @@ func (c *compiled) checkNames() error {
 	}
 	walkMetric = func(v any) error {
 		return each(v, func(v any) error {
-			if v == nil || isWord(v, "accuracy", "acc", "crossentropy", "ce") {
+			if v == nil || isWord(v, "accuracy", "acc", "crossentropy", "ce") || c.isLeft(v) {
 				return nil
 			}
 			_, err := metrics.Get(metricOf(v))
@@ -178,6 +178,12 @@ func (c *compiled) checkNames() error {
 		}
 	}
 	return nil
+}
+
+// isLeft reports whether v is a name in a file. As in Keras, only training and evaluating look up what it names.
+func (c *compiled) isLeft(v any) bool {
+	_, word := v.(string)
+	return word && c.config.fromFile
 }
 
 // checkOutputNames assigns what is given per output, if the outputs are known before the model runs.
