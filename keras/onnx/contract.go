@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -91,6 +92,9 @@ func (b *builder) indices(v ir.Value, length int, mode ir.IndexMode) (name, mask
 	if err != nil {
 		return "", "", err
 	}
+	if b.trace.Type(v).Shape.Rank() == 0 { // so that a single index stays one
+		end = b.add("Squeeze", list(end))
+	}
 	zero := b.scalar(ir.Int64, 0)
 	if mode == ir.IndexDrop {
 		mask = b.add("And", list(b.add("GreaterOrEqual", list(name, zero)), b.add("Less", list(name, end))))
@@ -142,24 +146,70 @@ func writeEmbedding(b *builder, n *ir.Node) error {
 	return nil
 }
 
+// writeScatter turns the axis to the front, where ONNX scatters. Indices that are dropped go to a row more at the end,
+// which is cut off.
 func writeScatter(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.ScatterAttrs)
 	kind, known := map[ir.Kind]string{ir.Set: "none", ir.Sum: "add", ir.Prod: "mul", ir.Max: "max", ir.Min: "min"}[a.Kind]
-	if a.Axis != 0 || a.Mode == ir.IndexDrop || !known {
-		return b.errorf("ONNX scatters along the first axis, and drops no indices; received axis %d, mode %q and kind %q", a.Axis, a.Mode, a.Kind)
+	if !known {
+		return b.errorf("ONNX does not scatter with kind %q", a.Kind)
 	}
 	in, err := b.fullAll(n.Inputs)
 	if err != nil {
 		return err
 	}
-	index, _, err := b.indices(n.Inputs[1], b.dims(n.Inputs[0])[0], a.Mode)
+	dims, rank := b.dims(n.Inputs[0]), b.trace.Type(n.Inputs[1]).Shape.Rank()
+	index, mask, err := b.indices(n.Inputs[1], dims[a.Axis], a.Mode)
 	if err != nil {
 		return err
 	}
-	rank := b.trace.Type(n.Inputs[1]).Shape.Rank()
+	x, updates := b.toFront(in[0], len(dims), a.Axis, 1), b.toFront(in[2], len(dims)-1+rank, a.Axis, rank)
+	var end string
+	if mask != "" {
+		if end, err = b.length(dims[a.Axis]); err != nil {
+			return err
+		}
+		one := make([]int, 2*len(dims))
+		one[len(dims)] = 1
+		x = b.add("Pad", list(x, b.vector(one...), b.scalar(b.dtype(n.Inputs[0]), 0)))
+		outside := end
+		if rank == 0 {
+			outside = b.add("Squeeze", list(end))
+		}
+		index = b.add("Where", list(mask, index, outside))
+	}
 	index = b.add("Unsqueeze", list(index, b.vector(rank)))
-	b.set(n.Outputs[0], b.add("ScatterND", list(in[0], index, in[2]), attribute{"reduction", kind}))
+	x = b.add("ScatterND", list(x, index, updates), attribute{"reduction", kind})
+	if mask != "" {
+		x = b.add("Slice", list(x, b.vector(0), end, b.vector(0)))
+	}
+	if a.Axis > 0 {
+		back := make([]int, len(dims))
+		for i := range back {
+			switch {
+			case i < a.Axis:
+				back[i] = i + 1
+			case i > a.Axis:
+				back[i] = i
+			}
+		}
+		x = b.add("Transpose", list(x), attribute{"perm", back})
+	}
+	b.set(n.Outputs[0], x)
 	return nil
+}
+
+// toFront transposes x so that n axes, from axis on, come first.
+func (b *builder) toFront(x string, rank, axis, n int) string {
+	if axis == 0 || n == 0 {
+		return x
+	}
+	var order []int
+	for i := range rank {
+		order = append(order, i)
+	}
+	order = slices.Concat(order[axis:axis+n], order[:axis], order[axis+n:])
+	return b.add("Transpose", list(x), attribute{"perm", order})
 }
 
 func writeReduce(b *builder, n *ir.Node) error {
@@ -199,17 +249,43 @@ func writeArg(b *builder, n *ir.Node) error {
 	return nil
 }
 
+// writeCumulative writes a running sum, or reduces, for each position, the elements up to it.
 func writeCumulative(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.CumulativeAttrs)
-	if a.Kind != ir.Sum {
-		return b.errorf("ONNX has running sums only, received kind %q", a.Kind)
-	}
 	in, err := b.full(n.Inputs[0])
 	if err != nil {
 		return err
 	}
-	flag := map[bool]int{true: 1}
-	b.set(n.Outputs[0], b.add("CumSum", list(in, b.scalar(ir.Int64, float64(a.Axis))), attribute{"exclusive", flag[a.Exclusive]}, attribute{"reverse", flag[a.Reverse]}))
+	if a.Kind == ir.Sum {
+		flag := map[bool]int{true: 1}
+		b.set(n.Outputs[0], b.add("CumSum", list(in, b.scalar(ir.Int64, float64(a.Axis))), attribute{"exclusive", flag[a.Exclusive]}, attribute{"reverse", flag[a.Reverse]}))
+		return nil
+	}
+	op, known := map[ir.Kind]string{ir.Prod: "ReduceProd", ir.Max: "ReduceMax", ir.Min: "ReduceMin"}[a.Kind]
+	if !known {
+		return b.errorf("ONNX has no running reduction of kind %q", a.Kind)
+	}
+	dims := b.dims(n.Inputs[0])
+	length, err := b.length(dims[a.Axis])
+	if err != nil {
+		return err
+	}
+	position := b.add("Range", list(b.scalar(ir.Int64, 0), b.add("Squeeze", list(length)), b.scalar(ir.Int64, 1)))
+	var after []int // axes behind the one along which it runs
+	for i := a.Axis + 1; i < len(dims); i++ {
+		after = append(after, i-a.Axis+1)
+	}
+	of, from := b.add("Unsqueeze", list(position, b.vector(1))), b.add("Unsqueeze", list(position, b.vector(0)))
+	if a.Reverse {
+		of, from = from, of
+	}
+	counts := b.add(map[bool]string{false: "LessOrEqual", true: "Less"}[a.Exclusive], list(from, of))
+	if len(after) > 0 {
+		counts = b.add("Unsqueeze", list(counts, b.vector(after...)))
+	}
+	neutral := b.scalar(b.dtype(n.Inputs[0]), map[ir.Kind]float64{ir.Prod: 1, ir.Max: math.Inf(-1), ir.Min: math.Inf(1)}[a.Kind])
+	rows := b.add("Where", list(counts, b.add("Unsqueeze", list(in, b.vector(a.Axis))), neutral))
+	b.set(n.Outputs[0], b.add(op, list(rows, b.vector(a.Axis+1)), attribute{"keepdims", 0}))
 	return nil
 }
 

@@ -4,7 +4,36 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
 )
+
+// normalizedCell is an LSTMCell whose result and whose first state are normalized, as recurrent networks often are.
+type normalizedCell struct {
+	layers.Base
+
+	cell *layers.LSTMCell
+	norm *layers.LayerNormalization
+}
+
+func (l *normalizedCell) Build(b *layers.Builder, in []ir.Shape) {
+	b.BuildMember(l.cell, in[0])
+	b.BuildMember(l.norm, ir.Shape{in[0][0], l.cell.Units})
+}
+
+func (l *normalizedCell) StateSizes() []int { return l.cell.StateSizes() }
+func (l *normalizedCell) OutputSize() int   { return l.cell.OutputSize() }
+
+func (l *normalizedCell) Start(c *layers.Context, _ int) layers.CellRun {
+	return layers.CellRun{Step: func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
+		next := layers.InvokeAll(l.cell, c, append([]*ops.Tensor{x}, states...)...)[1:]
+		y := layers.Invoke(l.norm, c, next[0])
+		return y, []*ops.Tensor{y, next[1]}
+	}}
+}
+
+func (l *normalizedCell) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return layers.ForwardCell(c, l, in)
+}
 
 // fromFloats returns an array like a with other values.
 func fromFloats(a kernels.Array, values []float64) (kernels.Array, error) {
@@ -22,8 +51,6 @@ func noise(x *ops.Tensor) *ops.Tensor {
 func squareOfBatch(x *ops.Tensor) *ops.Tensor {
 	return ops.MultiplyScalar(x, float64(x.Dim(0)*x.Dim(0)))
 }
-
-func runningProduct(x *ops.Tensor) *ops.Tensor { return ops.Cumprod(x, 0) }
 
 func tableOfBatch(x *ops.Tensor) *ops.Tensor {
 	n := float64(x.Dim(0))
@@ -63,17 +90,35 @@ var operationCases = map[string]func(x *ops.Tensor) *ops.Tensor{
 	"scatter add": func(x *ops.Tensor) *ops.Tensor {
 		return ops.ScatterAdd(ops.Take(x, ops.Constant(x, ir.Int32, ir.Shape{1}, []float64{0}), 0), ops.Cast(ops.Zeros(x, ir.Int32, x.Dim(0)), ir.Int32), x, 0)
 	},
-	"tril":         func(x *ops.Tensor) *ops.Tensor { return ops.Tril(x, 1) },
-	"positions":    func(x *ops.Tensor) *ops.Tensor { return ops.Add(x, ops.Iota(x, x.DType(), 0, x.Shape()...)) },
-	"batch mean":   func(x *ops.Tensor) *ops.Tensor { return ops.Subtract(x, ops.Mean(x, 0)) },
-	"flat":         func(x *ops.Tensor) *ops.Tensor { return ops.Softmax(ops.Reshape(x, -1, 5), -1) },
-	"einsum":       func(x *ops.Tensor) *ops.Tensor { return ops.Einsum("bij,bkj->bik", x, x) },
-	"einsum outer": func(x *ops.Tensor) *ops.Tensor { return ops.Einsum("bij,bil->bijl", x, x) },
-	"median":       func(x *ops.Tensor) *ops.Tensor { return ops.Median(x, 2) },
-	"while":        while,
-	"cond":         condition,
-	"scan":         scan,
-	"loop":         loop,
+	"scatter along an axis": func(x *ops.Tensor) *ops.Tensor {
+		return ops.ScatterAdd(x, ops.Constant(x, ir.Int32, ir.Shape{2}, []float64{3, 1}), ops.SliceAxis(ops.Exp(x), 2, 0, 2), 2)
+	},
+	"scatter of one": func(x *ops.Tensor) *ops.Tensor {
+		return ops.ScatterMax(x, ops.Constant(x, ir.Int32, nil, []float64{2}), ops.Index(ops.Flip(x, 1), 1, 0), 1)
+	},
+	"segment sum": func(x *ops.Tensor) *ops.Tensor { return ops.SegmentSum(x, segmentsOf(x), 3) },
+	"segment max": func(x *ops.Tensor) *ops.Tensor {
+		return ops.Maximum(ops.SegmentMax(x, segmentsOf(x), 3), ops.Zeros(x, x.DType()))
+	},
+	"segments of whole numbers": func(x *ops.Tensor) *ops.Tensor {
+		i := ops.Cast(ops.MultiplyScalar(x, 10), ir.Int32)
+		return ops.Cast(ops.SegmentProd(i, segmentsOf(x), 4), x.DType())
+	},
+	"running product":                  func(x *ops.Tensor) *ops.Tensor { return ops.Cumprod(x, 0) },
+	"running product from the end":     func(x *ops.Tensor) *ops.Tensor { return ops.Flip(ops.Cumprod(ops.Flip(x, 1), 1), 1) },
+	"running extremes":                 func(x *ops.Tensor) *ops.Tensor { return ops.Subtract(ops.Cummax(x, 2), ops.Cummin(x, 1)) },
+	"running product of the last axis": func(x *ops.Tensor) *ops.Tensor { return ops.Cumprod(x, -1) },
+	"tril":                             func(x *ops.Tensor) *ops.Tensor { return ops.Tril(x, 1) },
+	"positions":                        func(x *ops.Tensor) *ops.Tensor { return ops.Add(x, ops.Iota(x, x.DType(), 0, x.Shape()...)) },
+	"batch mean":                       func(x *ops.Tensor) *ops.Tensor { return ops.Subtract(x, ops.Mean(x, 0)) },
+	"flat":                             func(x *ops.Tensor) *ops.Tensor { return ops.Softmax(ops.Reshape(x, -1, 5), -1) },
+	"einsum":                           func(x *ops.Tensor) *ops.Tensor { return ops.Einsum("bij,bkj->bik", x, x) },
+	"einsum outer":                     func(x *ops.Tensor) *ops.Tensor { return ops.Einsum("bij,bil->bijl", x, x) },
+	"median":                           func(x *ops.Tensor) *ops.Tensor { return ops.Median(x, 2) },
+	"while":                            while,
+	"cond":                             condition,
+	"scan":                             scan,
+	"loop":                             loop,
 	"slice update": func(x *ops.Tensor) *ops.Tensor {
 		zero, one := ops.Scalar(ops.Zeros(x, ir.Int32), 0), ops.Scalar(ops.Zeros(x, ir.Int32), 9)
 		piece := ops.DynamicSlice(x, []*ops.Tensor{zero, one, zero}, x.Dim(0), 2, 3)
@@ -83,6 +128,11 @@ var operationCases = map[string]func(x *ops.Tensor) *ops.Tensor{
 		i := ops.Cast(ops.MultiplyScalar(x, 10), ir.Int32)
 		return ops.Cast(ops.BitwiseXor(ops.BitwiseAnd(i, ops.BitwiseNot(ops.Flip(i, 1))), ops.BitwiseOr(i, ops.Flip(i, 2))), x.DType())
 	},
+}
+
+// segmentsOf gives each example a number from -1 to 3.
+func segmentsOf(x *ops.Tensor) *ops.Tensor {
+	return ops.AddScalar(ops.Argmax(ops.Index(x, 1, 0), 1), -1)
 }
 
 func logic(x *ops.Tensor) *ops.Tensor {
