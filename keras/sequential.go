@@ -24,8 +24,8 @@ type sequential struct {
 	graph stackGraph   // the symbolic results of the layers, created on first use
 }
 
-// NewSequential returns a model that is a stack of layers. Without InputShape the weights are created when the first
-// batch, or Build, determines the shape. Two models of equal layers begin with equal weights unless each has its own
+// NewSequential returns a model that is a stack of layers. Without InputShape its input is that of a model which is the
+// first of several layers; otherwise the weights are created when the first batch, or Build, determines the shape. Two models of equal layers begin with equal weights unless each has its own
 // [Seed].
 func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
@@ -75,7 +75,13 @@ func (s *sequential) declareInput(c modelConfig) error {
 			return nil
 		}
 	}
-	if s.input = c.input; s.input != nil || c.inputShape == nil {
+	if s.input = c.input; s.input != nil {
+		return nil
+	}
+	if c.inputShape == nil {
+		if c.inputDType == "" {
+			s.takeInput()
+		}
 		return nil
 	}
 	dtype := ir.Float32
@@ -90,6 +96,22 @@ func (s *sequential) declareInput(c modelConfig) error {
 		return prefixed("InputShape", err)
 	}
 	return nil
+}
+
+// takeInput declares the input of the first layer, if that is a model with one input and other layers follow, as in
+// Keras.
+func (s *sequential) takeInput() {
+	if s.input != nil || len(s.stack) < 2 {
+		return
+	}
+	if m, ok := s.stack[0].(*Model); ok {
+		if f, ok := m.topology.(*functional); ok && (f.in.names != nil || f.in.nested != nil) {
+			return
+		}
+		if in := m.Inputs(); len(in) == 1 {
+			s.input = layers.NewInput("input_layer", in[0].DType(), in[0].Shape()...)
+		}
+	}
 }
 
 func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
@@ -192,14 +214,17 @@ func (m *Model) change(stack []layers.Layer) error {
 	}
 	defer m.training.Unlock()
 	s := m.topology.(*sequential)
-	before := s.stack
+	before, input, names := s.stack, s.input, s.names
 	s.stack = stack
+	if s.takeInput(); s.input != nil {
+		s.names = []string{s.input.Name()}
+	}
 	err := s.placeHostLayers()
 	if err == nil {
 		err = m.changed()
 	}
 	if err != nil {
-		s.stack = before
+		s.stack, s.input, s.names = before, input, names
 		err = errors.Join(err, s.placeHostLayers(), m.changed())
 	}
 	return err
