@@ -21,6 +21,7 @@ type ExportOption interface{ applyExport(*exportConfig) }
 
 type exportConfig struct {
 	batch       int
+	open        bool // also where the inputs fix the batch
 	description string
 }
 
@@ -28,7 +29,8 @@ type exportOption func(*exportConfig)
 
 func (f exportOption) applyExport(c *exportConfig) { f(c) }
 
-// ExportBatch fixes the number of examples in a batch; the default leaves it open.
+// ExportBatch fixes the number of examples in a batch. The default leaves it open, as Keras does, also where an input
+// declares it, unless the model can only compute batches of that size.
 func ExportBatch(n int) ExportOption { return exportOption(func(c *exportConfig) { c.batch = n }) }
 
 // ExportDescription sets a text that is stored in the file.
@@ -78,6 +80,18 @@ func (m *Model) exported(c exportConfig) ([]byte, error) {
 	if layers.IsStateful(m) {
 		return nil, fmt.Errorf("model %q is stateful: what it predicts depends on the batches before, which a file cannot remember; set Stateful to false, or make the state an input and an output", m.Name())
 	}
+	c.open = c.batch == 0
+	document, err := m.marshaled(c)
+	if c.open && err != nil { // the batch may be fixed for a reason
+		c.open = false
+		if fixed, again := m.marshaled(c); again == nil {
+			return fixed, nil
+		}
+	}
+	return document, err
+}
+
+func (m *Model) marshaled(c exportConfig) ([]byte, error) {
 	program, err := m.inference(c)
 	if err != nil {
 		return nil, err
@@ -130,6 +144,9 @@ func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	if !built || inputs == nil {
 		return nil, fmt.Errorf("model %q is not built yet; give it an input shape, call Build, or train it first", m.Name())
 	}
+	if c.open {
+		inputs = withOpenBatch(inputs)
+	}
 	p := &onnx.Program{Name: m.Name(), Description: c.description, Inputs: m.exportedInputs(inputs)}
 	r, err := m.traceInference(p, inputs, c.batch)
 	if err != nil {
@@ -140,6 +157,19 @@ func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	}
 	p.Outputs = m.exportedNames(len(m.outputTypes))
 	return p, m.exportedWeights(p, r, p.Trace)
+}
+
+// withOpenBatch returns the types for any number of examples. Some models have a number in their first axis only because
+// that many examples were in the call that built them.
+func withOpenBatch(types []ir.Type) []ir.Type {
+	types = slices.Clone(types)
+	for i, t := range types {
+		if len(t.Shape) > 0 {
+			types[i].Shape = t.Shape.Clone()
+			types[i].Shape[0] = layers.Unknown
+		}
+	}
+	return types
 }
 
 // exportedInputs returns the names of the inputs. Declared names are used where the program takes the declared tensor;
