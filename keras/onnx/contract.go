@@ -158,7 +158,7 @@ func writeScatter(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	dims, rank := b.dims(n.Inputs[0]), b.trace.Type(n.Inputs[1]).Shape.Rank()
+	d, dims, rank := b.dtype(n.Inputs[0]), b.dims(n.Inputs[0]), b.trace.Type(n.Inputs[1]).Shape.Rank()
 	index, mask, err := b.indices(n.Inputs[1], dims[a.Axis], a.Mode)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func writeScatter(b *builder, n *ir.Node) error {
 		}
 		one := make([]int, 2*len(dims))
 		one[len(dims)] = 1
-		x = b.add("Pad", list(x, b.vector(one...), b.scalar(b.dtype(n.Inputs[0]), 0)))
+		x = b.add("Pad", list(x, b.vector(one...), b.scalar(d, 0)))
 		outside := end
 		if rank == 0 {
 			outside = b.add("Squeeze", list(end))
@@ -179,7 +179,11 @@ func writeScatter(b *builder, n *ir.Node) error {
 		index = b.add("Where", list(mask, index, outside))
 	}
 	index = b.add("Unsqueeze", list(index, b.vector(rank)))
-	x = b.add("ScatterND", list(x, index, updates), attribute{"reduction", kind})
+	if d.IsHalf() && a.Kind != ir.Set { // ONNX Runtime combines none of 16 bits
+		x = b.cast(b.add("ScatterND", list(b.cast(x, ir.Float32), index, b.cast(updates, ir.Float32)), attribute{"reduction", kind}), d)
+	} else {
+		x = b.add("ScatterND", list(x, index, updates), attribute{"reduction", kind})
+	}
 	if mask != "" {
 		x = b.add("Slice", list(x, b.vector(0), end, b.vector(0)))
 	}

@@ -100,6 +100,10 @@ var operationCases = map[string]func(x *ops.Tensor) *ops.Tensor{
 	"segment max": func(x *ops.Tensor) *ops.Tensor {
 		return ops.Maximum(ops.SegmentMax(x, segmentsOf(x), 3), ops.Zeros(x, x.DType()))
 	},
+	"segment sum of 16 bits": func(x *ops.Tensor) *ops.Tensor {
+		whole := ops.Cast(ops.Round(ops.MultiplyScalar(x, 4)), ir.Float16)
+		return ops.Cast(ops.SegmentSum(whole, segmentsOf(x), 3), x.DType())
+	},
 	"segments of whole numbers": func(x *ops.Tensor) *ops.Tensor {
 		i := ops.Cast(ops.MultiplyScalar(x, 10), ir.Int32)
 		return ops.Cast(ops.SegmentProd(i, segmentsOf(x), 4), x.DType())
