@@ -4,7 +4,8 @@
     KERAS_BACKEND=tensorflow python internal/randomtraining/files.py check --out folder
 
 N.keras, N.weights.h5 and N.weights.json are written after two steps, N.start.keras before the first; N.weights.json is in several parts. cases.json has data, and losses and
-predictions of a third and a fourth step. The other program reads each file, takes the third step, and writes N.ours.keras and so on, with which check takes the fourth.
+predictions of a third and a fourth step. The other program reads each file, takes the third step, and writes N.ours.keras and so on, with which check takes the fourth, and N.onnx, which ONNX Runtime
+runs if it is there. --networks says what is drawn: those of runs.py, recurrent ones of recurrent.py, or stacks of stacks.py; of the latter two there are .h5 files, too.
 """
 import argparse
 import json
@@ -16,7 +17,9 @@ os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 import keras
 import numpy as np
+import recurrent
 import runs
+import stacks
 from draw import Draw, agree, dense_gradients, error, numbers, plain, short
 
 L = keras.layers
@@ -48,10 +51,13 @@ class Case:
         return {'loss': short(out['loss'], 7), 'predictions': [plain(keras.ops.convert_to_numpy(p), 7) for p in keras.tree.flatten(m(self.x, training=False))]}
 
 
-def record(d, folder, number):
+NETWORKS = {'runs': runs.draw_model, 'recurrent': recurrent.network, 'stacks': stacks.network}
+
+
+def record(d, folder, number, networks='runs'):
     stateful = True  # whose states are no part of a file
     while stateful:
-        m, specs, heads, stateful, batch = runs.draw_model(d)
+        m, specs, heads, stateful, batch = NETWORKS[networks](d)
     m = adorned(d, m)
     losses = [runs.draw_loss(d, h) for h in heads]
     optimizer = runs.draw_optimizer(d)
@@ -72,6 +78,8 @@ def record(d, folder, number):
     if not all(np.isfinite(s['loss']) for s in first):
         raise ValueError('no finite loss')
     row['kinds'] = []
+    if networks != 'runs':
+        record_h5(m, c, row, base)
     for kind in KINDS:
         try:
             if kind == 'weights.json':
@@ -87,7 +95,27 @@ def record(d, folder, number):
             row.setdefault('unsaved', {})[kind] = error(e)
     row['third'] = c.step(m)
     row['fourth'] = c.step(m)
+    near = keras.saving.load_model(base + 'start.keras')
+    near.run_eagerly = True
+    for w in near.weights:
+        w.assign(w * (1 + 2e-7))
+    c.step(near), c.step(near)
+    if not agree([c.step(near), c.step(near)], [row['third'], row['fourth']], 1e-3):
+        raise ValueError('rounding decides')
     return row
+
+
+def record_h5(m, c, row, base):
+    """A file in the format of Keras 2, which has no optimizer that all can read: what is predicted from it."""
+    try:
+        m.save(base + 'h5', include_optimizer=False)
+        again = keras.saving.load_model(base + 'h5', compile=False)
+    except Exception as e:
+        row.setdefault('unsaved', {})['h5'] = error(e)
+        return
+    row['read'] = [plain(keras.ops.convert_to_numpy(p), 7) for p in keras.tree.flatten(again(c.x, training=False))]
+    if not agree(row['read'], [plain(keras.ops.convert_to_numpy(p), 7) for p in keras.tree.flatten(m(c.x, training=False))]):
+        del row['read']
 
 
 def opened(base, kind, c):
@@ -118,7 +146,7 @@ def draw(a):
         keras.backend.clear_session()
         keras.utils.set_random_seed(a.seed + i)
         try:
-            rows.append({**record(Draw(a.seed + i), a.out, i), 'seed': a.seed + i})
+            rows.append({**record(Draw(a.seed + i), a.out, i, a.networks), 'seed': a.seed + i})
         except Exception as e:
             failed[error(e)] = a.seed + i
             if a.debug:
@@ -128,10 +156,31 @@ def draw(a):
     print(len(rows), 'cases,', sum(len(r['kinds']) for r in rows), 'files, Keras fails with', failed, 'cannot read', {(k, v) for r in rows for k, v in r.get('unsaved', {}).items()}, file=sys.stderr)
 
 
+def run_onnx(row, folder):
+    """Has ONNX Runtime compute what was predicted after the third step."""
+    path = '%s/%d.onnx' % (folder, row['number'])
+    if not os.path.exists(path):
+        return
+    try:
+        import onnxruntime
+    except ImportError:
+        return
+    try:
+        session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
+        types = {'tensor(float)': 'float32', 'tensor(int32)': 'int32', 'tensor(int64)': 'int64', 'tensor(bool)': 'bool', 'tensor(double)': 'float64'}
+        out = session.run(None, {i.name: numbers(s).astype(types[i.type]) for i, s in zip(session.get_inputs(), row['x'])})
+        got = [plain(v, 7) for v in out]
+        if not agree(got, row['third']['predictions'], 2e-3):
+            print('case of seed %d, ONNX Runtime: %.300s, not %.300s' % (row['seed'], got, row['third']['predictions']))
+    except Exception as e:
+        print('case of seed %d, ONNX Runtime: %s' % (row['seed'], error(e)))
+
+
 def check(folder):
     count = 0
     for row in json.load(open(folder + '/cases.json')):
         keras.backend.clear_session()
+        run_onnx(row, folder)
         for kind in row['kinds']:
             base = '%s/%d.ours.' % (folder, row['number'])
             if not os.path.exists(base + kind):
@@ -155,6 +204,7 @@ p.add_argument('what')
 p.add_argument('--count', type=int, default=100)
 p.add_argument('--seed', type=int, default=0)
 p.add_argument('--out')
+p.add_argument('--networks', default='runs')
 p.add_argument('--debug', action='store_true')
 a = p.parse_args()
 dense_gradients()

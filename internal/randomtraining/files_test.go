@@ -25,6 +25,7 @@ type written struct {
 	Optimizer     string
 	X, Y          []spec
 	Kinds         []string
+	Read          []result // what is predicted from an .h5 file; nil if there is none
 	Third, Fourth struct {
 		Loss        number
 		Predictions []result
@@ -34,12 +35,21 @@ type written struct {
 // TestFreshFiles draws models and optimizers: Keras writes files of every kind after two steps, this program reads them
 // and takes the third step, writes files, and Keras takes the fourth. RANDOM_FILES_COUNT is how many models,
 // RANDOM_FILES_SEED the first seed, RANDOM_FILES a folder that was drawn before.
-func TestFreshFiles(t *testing.T) {
+func TestFreshFiles(t *testing.T) { freshFiles(t, "runs", "RANDOM_FILES") }
+
+// TestFreshRecurrentFiles draws recurrent networks instead. RANDOM_RECURRENT_FILES_COUNT is how many.
+func TestFreshRecurrentFiles(t *testing.T) { freshFiles(t, "recurrent", "RANDOM_RECURRENT_FILES") }
+
+// TestFreshStackFiles draws Sequential models without an input instead. RANDOM_STACK_FILES_COUNT is how many.
+func TestFreshStackFiles(t *testing.T) { freshFiles(t, "stacks", "RANDOM_STACK_FILES") }
+
+func freshFiles(t *testing.T, networks, name string) {
+	t.Helper()
 	python := freshPython(t)
-	folder := os.Getenv("RANDOM_FILES")
+	folder := os.Getenv(name)
 	if folder == "" {
 		folder = t.TempDir()
-		out, err := exec.CommandContext(t.Context(), python, "files.py", "draw", "--count", environment("RANDOM_FILES_COUNT", "15"), "--seed", environment("RANDOM_FILES_SEED", "1000000"), "--out", folder).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), python, "files.py", "draw", "--networks", networks, "--count", environment(name+"_COUNT", "15"), "--seed", environment(name+"_SEED", "1000000"), "--out", folder).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	files := trainOn(t, folder)
@@ -74,6 +84,11 @@ func trainOn(t *testing.T, folder string) (files int) {
 				files++
 			}
 		}
+		if c.Read != nil {
+			if err := c.legacy(t, folder); err != nil {
+				t.Errorf("case of seed %d, h5: %v", c.Seed, err)
+			}
+		}
 	}
 	t.Logf("%d models, %d files", len(all), files)
 	return files
@@ -89,11 +104,7 @@ func (c *written) third(t *testing.T, folder, kind string) error {
 	if err != nil {
 		return err
 	}
-	var inputs []string
-	for _, in := range m.Inputs() {
-		inputs = append(inputs, in.Name())
-	}
-	ds := data.Arrays(tensors(t, c.X, inputs), tensors(t, c.Y, m.OutputNames()))
+	ds := data.Arrays(tensors(t, c.X, inputNames(m)), tensors(t, c.Y, m.OutputNames()))
 	if weights {
 		if _, err := m.TrainOnBatch(context.Background(), ds); err != nil {
 			return err
@@ -109,16 +120,44 @@ func (c *written) third(t *testing.T, folder, kind string) error {
 	if got, want := scores["loss"], float64(c.Third.Loss); !(math.Abs(got-want) <= 1e-3*(math.Abs(want)+1e-2)) {
 		return fmt.Errorf("the loss of the step is %g, Keras's %g", got, want)
 	}
+	if err := predictsLike(m, ds, c.Third.Predictions); err != nil {
+		return fmt.Errorf("after the step: %w", err)
+	}
+	if kind == c.Kinds[0] {
+		if err := m.Export(base + "onnx"); err != nil && !strings.Contains(err.Error(), "for which ONNX runtimes have no") {
+			return err
+		}
+	}
+	return c.write(m, base+"ours.", kind)
+}
+
+// legacy predicts from a file in the format of Keras 2.
+func (c *written) legacy(t *testing.T, folder string) error {
+	m, err := keras.LoadModel(filepath.Join(folder, fmt.Sprint(c.Number, ".h5")))
+	if err != nil {
+		return err
+	}
+	return predictsLike(m, data.Arrays(tensors(t, c.X, inputNames(m)), nil), c.Read)
+}
+
+func inputNames(m *keras.Model) (names []string) {
+	for _, in := range m.Inputs() {
+		names = append(names, in.Name())
+	}
+	return names
+}
+
+func predictsLike(m *keras.Model, ds *data.ArraySource, want []result) error {
 	out, err := m.PredictAll(context.Background(), ds)
 	if err != nil {
 		return err
 	}
 	for i, y := range out {
-		if text := c.Third.Predictions[i].differs(y.Shape(), y.Float64s(), trained); text != "" {
-			return fmt.Errorf("prediction %d after the step: %s", i, text)
+		if text := want[i].differs(y.Shape(), y.Float64s(), trained); text != "" {
+			return fmt.Errorf("prediction %d: %s", i, text)
 		}
 	}
-	return c.write(m, base+"ours.", kind)
+	return nil
 }
 
 func (c *written) write(m *keras.Model, base, kind string) error {
