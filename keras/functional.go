@@ -128,6 +128,7 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	for i, t := range f.fed {
 		values[t] = inputs[i]
 	}
+	recorded := f.startMasks(inputs)
 	for _, n := range f.run {
 		if f.host != nil && slices.Contains(f.host.nodes, n) {
 			continue
@@ -139,7 +140,7 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 				return f.host.callStaged(c, n, value)
 			}
 		}
-		for i, y := range invoke(c, value) {
+		for i, y := range recorded.invoke(c, n, value, invoke) {
 			if _, given := values[n.Outputs[i]]; !given {
 				values[n.Outputs[i]] = y
 			}

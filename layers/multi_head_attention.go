@@ -121,7 +121,9 @@ func (l *MultiHeadAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 }
 
 // ComputeMask passes on the mask of the query. As in Keras, query, key and value themselves have none from then on:
-// other results that are computed from them, such as the sum of a residual connection, have no mask.
+// other results that are computed from them, such as the sum of a residual connection, have no mask. In a Functional
+// model this is so for what looks at masks while the model runs: other attention, losses and metrics. Layers whose call
+// takes a mask as an argument, such as GlobalAveragePooling1D, have the one that the symbolic tensor had.
 func (l *MultiHeadAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	masks := queryMask(in, out)
 	for _, x := range in {
