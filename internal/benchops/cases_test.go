@@ -167,3 +167,33 @@ func TestVariants(t *testing.T) {
 		}
 	}
 }
+
+// TestRandomCallsAreOfTheType: with -dtype, all floats that random calls read have that type, functions of many kinds
+// among them, and every one can be timed; without it, types of all kinds are drawn.
+func TestRandomCallsAreOfTheType(t *testing.T) {
+	defer func(before string) { precision = before }(precision)
+	for _, d := range []string{"bfloat16", "float16", "float64", "int8", "float32"} {
+		precision = d
+		names, types := map[string]bool{}, map[string]bool{}
+		require.NoError(t, eachRandomCall(7, 150, 1<<10, func(b benchmark, gradients bool) error {
+			names[b.Function] = true
+			for _, a := range b.Arguments {
+				for _, x := range a.Tensors {
+					if types[x.DType] = true; strings.Contains(x.DType, "float") && d != "float32" {
+						assert.Equal(t, d, x.DType, b.Name)
+					}
+				}
+			}
+			timer, err := newTimer(b, gradients)
+			if err != errNoGradient && err != errTooLarge && assert.NoError(t, err, b.Name) {
+				timer.close()
+			}
+			return nil
+		}))
+		assert.True(t, types[d])
+		assert.Greater(t, len(names), 40, d)
+		if d == "float32" {
+			assert.Greater(t, len(types), 5)
+		}
+	}
+}

@@ -15,6 +15,7 @@
 //	go run ./internal/benchops -variants          # layers in the configurations of variants.txt: pools, axes, formats, nested layers, preprocessing
 //	go run ./internal/benchops -threads 2         # two threads for each process, by the time of day
 //	go run ./internal/benchops -random 500        # random calls, of types, shapes and axes without a row, against copies; the slowest first
+//	go run ./internal/benchops -random 500 -dtype bfloat16    # random calls of one type
 //	go run ./internal/benchops -random 500 -python PYTHON -jax    # functions and layers beside PyTorch and JAX
 //
 // A run with peers takes an hour. Several runs with different -only, -sizes and -dtype can write to the same -rows

@@ -94,13 +94,16 @@ func drawShape(r *rand.Rand, n int) []int {
 	return shape
 }
 
-// drawCall returns a random call and its name.
+// drawCall returns a random call and its name, of any element type, or of that of -dtype where it is not float32.
 func drawCall(r *rand.Rand, n int, only *regexp.Regexp) benchmark {
 	all := slices.Concat(families, computed, more, otherForms, loops, decompositions)
 	for {
 		f := pick(r, all...)
 		name, d := pick(r, strings.Fields(f.names)...), pick(r, strings.Fields(f.types)...)
-		if !only.MatchString(name) {
+		if precision != "float32" {
+			d = precision
+		}
+		if !only.MatchString(name) || !f.takes(d) {
 			continue
 		}
 		dt, _ := ir.ParseDType(d)
@@ -108,6 +111,13 @@ func drawCall(r *rand.Rand, n int, only *regexp.Regexp) benchmark {
 		b.Name = name + " " + nameOf(b.Arguments)
 		return b
 	}
+}
+
+// takes reports whether a family has operands of a type. Those that have one of 16 bits have both.
+func (f *drawn) takes(d string) bool {
+	types := strings.Fields(f.types)
+	half := slices.Contains(types, "bfloat16") || slices.Contains(types, "float16")
+	return slices.Contains(types, d) || strings.HasSuffix(d, "float16") && half
 }
 
 // nameOf writes the types and shapes of operands, and other arguments.

@@ -17,7 +17,7 @@ import (
 )
 
 // halfPolicies are measured beside the default, float32.
-var halfPolicies = []string{"mixed_bfloat16", "mixed_float16"}
+var halfPolicies = []string{"mixed_bfloat16", "mixed_float16", "bfloat16", "float16"}
 
 // policyWork is a model that is trained or predicts.
 type policyWork struct {
