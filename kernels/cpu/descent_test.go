@@ -147,3 +147,47 @@ func TestUpdatesWidenGradients(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdatesOfHalves: the updates of variables of 16 bits read their gradients in float32, those of small ones all in
+// one step, and give what the formulas give, rounded once. Pieces and their ends do not change that.
+func TestUpdatesOfHalves(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		for _, a := range []ir.OptimizerAttrs{{Rule: "sgd"}, {Rule: "nesterov", Values: []float64{0.9}}, {Rule: "adam", Values: []float64{0.9, 0.999, 1e-7}}} {
+			p, r := ir.New("halves"), rand.New(rand.NewPCG(7, 4))
+			var inputs []reference.Value
+			input := func(d ir.DType, s ir.Shape) ir.Value {
+				numbers := make([]float64, s.Size())
+				for i := range numbers {
+					numbers[i] = math.Abs(r.NormFloat64())
+				}
+				v, err := reference.New(d, s, numbers...)
+				require.NoError(t, err)
+				inputs = append(inputs, v)
+				return p.AddInput(fmt.Sprint("in", len(inputs)), v.Type)
+			}
+			rate, step := input(d, nil), input(d, nil)
+			inputs[1].F[0] = 3
+			for _, n := range []int{5, 1025, fuse.BucketVariable + 5001} {
+				g, err := p.Add("", ir.Convert, ir.ConvertAttrs{DType: d}, input(ir.Float32, ir.Shape{n}))
+				require.NoError(t, err)
+				operands := []ir.Value{input(d, ir.Shape{n}), g[0], rate, step}
+				for range map[string]int{"sgd": 0, "nesterov": 1, "adam": 2}[a.Rule] {
+					operands = append(operands, input(d, ir.Shape{n}))
+				}
+				out, err := p.Add("", ir.OptimizerUpdate, a, operands...)
+				require.NoError(t, err)
+				for _, v := range out {
+					p.AddOutput("", v)
+				}
+			}
+			require.Len(t, fuse.Build(p, fuse.Options{Updates: true}).Units, 3, "without conversions of their own")
+			want, err := reference.Interpreter{}.Run(p, inputs) // in float64
+			require.NoError(t, err)
+			for i, got := range runOnce(t, p, inputs, false) {
+				rounded, err := reference.New(d, want[i].Type.Shape, want[i].F...)
+				require.NoError(t, err)
+				require.NoError(t, kernelstest.Compare(got, rounded, 1, true), "%v %s: output %d", d, a.Rule, i)
+			}
+		}
+	}
+}

@@ -30,7 +30,7 @@ var (
 
 // excessPrecision returns the pass that computes numbers of the types for which wide is true in float32.
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
-	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
+	o := pass.ExcessOptions{Type: wide, Most: mostExcess, Inputs: !onlyHalves(p)}
 	if isInference(p) {
 		o.Keep, o.AtATime = readsMemory(p), true // programs with gradients keep results until they are read again
 	}
@@ -46,10 +46,26 @@ func multiplies(p *ir.Program, of func(ir.DType) bool) bool {
 	})
 }
 
-// mixes reports whether all inputs of a program are wider than 16 bits, as they are under a mixed-precision policy. A
-// function of 16-bit floats without products is computed as written, operation by operation, as Keras does.
+// mixes reports whether a program converts numbers of float32 that it reads, or reads no others, as models do under a
+// policy of 16 bits. A function of 16-bit floats without products is computed as written, operation by operation, as
+// Keras does.
 func mixes(p *ir.Program) bool {
-	return !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() })
+	if !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() }) {
+		return true
+	}
+	wide := make([]bool, p.NumValues())
+	for _, in := range p.Inputs {
+		wide[in.Value] = p.Type(in.Value).DType == ir.Float32
+	}
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
+		return n.Op == ir.Convert && wide[n.Inputs[0]] && p.Type(n.Outputs[0]).DType.IsHalf()
+	})
+}
+
+// onlyHalves reports whether all that a program reads has 16 bits, as what a function of tensors reads. Models read
+// more: what they predict for, counters of steps and of random numbers.
+func onlyHalves(p *ir.Program) bool {
+	return !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return !p.Type(in.Value).DType.IsHalf() })
 }
 
 // widens returns a function that reports whether the program should compute numbers of a type in float32.
@@ -72,7 +88,7 @@ func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 			}
 			w, seen = n.Inputs[0], seen || n.Op == ir.Convert
 		}
-		return seen
+		return seen || p.Type(w).DType.IsHalf()
 	}
 	few := func(p *ir.Program, n *ir.Node) bool {
 		a, ok := n.Attrs.(ir.DotAttrs)

@@ -110,3 +110,25 @@ func TestWeightsThatCachesDoNotHoldTogether(t *testing.T) {
 		})
 	}
 }
+
+// TestFunctionsOfHalvesStay: a function whose operands all have 16 bits computes its products in 16 bits, as written;
+// with an operand of another type, as the networks of a policy have, it computes in float32.
+func TestFunctionsOfHalvesStay(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		for _, model := range []bool{false, true} {
+			p := passProgram{t, ir.New("function")}
+			x, w := p.p.AddInput("x", ir.Type{DType: d, Shape: ir.Shape{9, 70}}), p.p.AddInput("w", ir.Type{DType: d, Shape: ir.Shape{70, 70}})
+			if model {
+				p.p.AddOutput("next", p.add(ir.Neg, nil, p.p.AddInput("step", ir.Type{DType: ir.Int32})))
+			}
+			p.p.AddOutput("y", p.add(ir.Tanh, nil, p.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, w)))
+			q, err := pipelineFor(1).improve(p.p, false, true)
+			require.NoError(t, err)
+			for _, n := range q.Nodes {
+				if n.Op == ir.Dot {
+					require.Equal(t, !model || !widens(p.p)(d), q.Type(n.Outputs[0]).DType == d, "%v\n%v", model, q)
+				}
+			}
+		}
+	}
+}

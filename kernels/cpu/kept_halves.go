@@ -9,14 +9,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Under a mixed-precision policy, predictions read float32 weights in 16 bits. The converted weights stay with their
+// Under a mixed-precision policy, predictions read float32 weights in 16 bits. Where weights have 16 bits, small models
+// compute in float32 (excess.go). The converted weights stay with their
 // buffer, in a buffer of their own, until the weights change. All programs share them, and products keep panels of them
 // (weights.go) as they do of weights that have 16 bits from the start.
 
-// halves holds the contents of a buffer in 16-bit types.
+// halves holds the contents of a buffer in 16-bit types, or those of a buffer of 16 bits in float32.
 type halves struct {
 	mu   sync.Mutex
-	each [2]rounded
+	each [3]rounded
 }
 
 // rounded holds the contents in one type.
@@ -28,8 +29,11 @@ type rounded struct {
 // of returns the contents in type t. The caller must hold the lock.
 func (h *halves) of(t ir.Type, d kernels.Device) *rounded {
 	r := &h.each[0]
-	if t.DType == ir.Float16 {
+	switch t.DType {
+	case ir.Float16:
 		r = &h.each[1]
+	case ir.Float32:
+		r = &h.each[2]
 	}
 	if r.in == nil {
 		r.in = newBuffer(d, ir.Type{DType: t.DType, Shape: ir.Shape{t.Shape.Size()}})
@@ -41,7 +45,7 @@ func (h *halves) of(t ir.Type, d kernels.Device) *rounded {
 func (h *halves) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.each = [2]rounded{}
+	h.each = [3]rounded{}
 }
 
 // keepConversion returns a step that converts an input, by convert if necessary. If the input's buffer keeps converted

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"bytes"
 	"context"
+	"math"
 	"strconv"
 	"sync"
 	"testing"
@@ -87,6 +89,56 @@ func TestKeptHalves(t *testing.T) {
 				require.Nil(t, other.halves.each[i].in)
 			})
 		}
+	}
+}
+
+// TestKeptWide: where weights have 16 bits, predictions of small models convert them to float32 once, until they
+// change, multiply panels of that, and give the bits of float32, rounded once.
+func TestKeptWide(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		p, wide := ir.New(""), ir.New("")
+		for _, p := range []*ir.Program{p, wide} {
+			x, w := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{5, 75}}), p.AddInput("w", ir.Type{DType: d, Shape: ir.Shape{75, 70}})
+			from, to := x, w
+			at, of := ir.ConvertAttrs{DType: d}, &from
+			if p == wide {
+				at, of = ir.ConvertAttrs{DType: ir.Float32}, &to
+			}
+			v, err := p.Add("", ir.Convert, at, *of)
+			require.NoError(t, err)
+			*of = v[0]
+			y, err := p.Add("", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, from, to)
+			require.NoError(t, err)
+			if p == wide {
+				if y, err = p.Add("", ir.Convert, ir.ConvertAttrs{DType: d}, y[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.AddOutput("y", y[0])
+		}
+		defer func(before float64) { leastGain = before }(leastGain)
+		leastGain = math.Inf(1)
+		var results [2][]byte
+		for i, p := range []*ir.Program{p, wide} {
+			e, err := kernels.Load(Backend{}, p, here)
+			require.NoError(t, err)
+			x, w := newBuffer(here, p.Type(p.Inputs[0].Value)), newBuffer(here, p.Type(p.Inputs[1].Value))
+			y := newBuffer(here, p.Type(p.Outputs[0].Value))
+			require.NoError(t, x.Write(float32s(5*75)))
+			for _, bits := range []int{0x3c00, 0x3800} {
+				require.NoError(t, w.Write(bytes.Repeat([]byte{byte(bits), byte(bits >> 8)}, 75*70)))
+				for range 3 {
+					require.NoError(t, e.Run(t.Context(), []kernels.Buffer{x, w}, []kernels.Buffer{y}))
+				}
+				kept := &w.halves.each[2]
+				require.Equal(t, w.version.Load(), kept.holds)
+				require.Equal(t, kept.in.version.Load(), kept.in.panels.holds.Load(), "kept in panels")
+				results[i] = append(results[i], y.data...)
+			}
+			in, out := []kernels.Buffer{x, w}, []kernels.Buffer{y}
+			require.Zero(t, allocations(20, func() { _ = e.Run(t.Context(), in, out) }))
+		}
+		require.Equal(t, results[1], results[0])
 	}
 }
 

@@ -27,8 +27,11 @@ func buildOptimizerUpdate(b *build) (func(), error) {
 			continue
 		}
 		build := optimizerUpdate[float32]
-		if b.in(0).Typ.DType == ir.Float64 {
+		switch b.in(0).Typ.DType {
+		case ir.Float64:
 			build = optimizerUpdate[float64]
+		case ir.Float16, ir.BFloat16:
+			build = halfUpdate
 		}
 		u, err := build(b)
 		if err != nil {
@@ -48,56 +51,135 @@ func buildOptimizerUpdate(b *build) (func(), error) {
 	})
 	return func() {
 		for i := range updates {
-			updates[i].begin()
+			if updates[i].begin != nil {
+				updates[i].begin()
+			}
 		}
 		loop()
 	}, nil
 }
 
-// optimizerUpdate copies the variable and its slots to the results, unless they share memory, and updates them there.
-func optimizerUpdate[T block.Float](b *build) (update, error) {
+// updateStep is a step of a rule on some elements of a variable and its slots, by a gradient times a power of two.
+type updateStep[T block.Float] = func(of [3][]T, g []T, by T)
+
+// updateRule returns the step of the node's rule, and what is computed once before it, which may be nil. number reads
+// an operand of one element.
+func updateRule[T block.Float](b *build, number func(o *plan.Operand) T) (begin func(), step updateStep[T], err error) {
 	a := b.n.Attrs.(ir.OptimizerAttrs)
-	w, gradient, rate, step := b.out(0), b.in(1), b.in(2), b.in(3)
-	n, results := b.n, len(b.n.Outputs)
-	begin := func() {
-		copyOperand(w, &b.Operands[n.Inputs[0]])
-		for i, slot := range n.Inputs[4 : 3+results] {
-			copyOperand(&b.Operands[n.Outputs[1+i]], &b.Operands[slot])
-		}
-	}
-	var run descendFunc[T]
+	rate, count := b.in(2), b.in(3)
 	switch a.Rule {
 	case "sgd":
-		run = func(lo, hi int, g []T, by T) { vec.SGD(plan.Data[T](w)[lo:hi], g, plan.Data[T](rate)[0]*by, 0) }
+		step = func(of [3][]T, g []T, by T) { vec.SGD(of[0], g, number(rate)*by, 0) }
 	case "momentum", "nesterov":
-		velocity, mu, nesterov := b.out(1), T(a.Values[0]), a.Rule == "nesterov"
-		run = func(lo, hi int, g []T, by T) {
-			vec.Momentum(plan.Data[T](w)[lo:hi], plan.Data[T](velocity)[lo:hi], g, plan.Data[T](rate)[0]*by, mu, 0, nesterov)
-		}
+		mu, nesterov := T(a.Values[0]), a.Rule == "nesterov"
+		step = func(of [3][]T, g []T, by T) { vec.Momentum(of[0], of[1], g, number(rate)*by, mu, 0, nesterov) }
 	case "adam":
-		m, v, beta1, beta2, epsilon := b.out(1), b.out(2), a.Values[0], a.Values[1], a.Values[2]
+		beta1, beta2, epsilon := a.Values[0], a.Values[1], a.Values[2]
 		var alpha T
-		copies := begin
 		begin = func() {
-			copies()
-			t := float64(plan.Data[T](step)[0])
-			alpha = T(float64(plan.Data[T](rate)[0]) * math.Sqrt(1-math.Pow(beta2, t)) / (1 - math.Pow(beta1, t)))
+			t := float64(number(count))
+			alpha = T(float64(number(rate)) * math.Sqrt(1-math.Pow(beta2, t)) / (1 - math.Pow(beta1, t)))
 		}
-		run = func(lo, hi int, g []T, by T) {
-			args := vec.AdamArgs[T]{W: plan.Data[T](w)[lo:hi], M: plan.Data[T](m)[lo:hi], V: plan.Data[T](v)[lo:hi], G: g,
+		step = func(of [3][]T, g []T, by T) {
+			args := vec.AdamArgs[T]{W: of[0], M: of[1], V: of[2], G: g,
 				Alpha: alpha, OneMinusBeta1: T(1 - beta1), OneMinusBeta2: T(1 - beta2), Epsilon: T(epsilon), GradientScale: by}
 			vec.Adam(&args)
 		}
 	default:
-		return update{}, b.unsupported("unknown rule %q", a.Rule)
+		err = b.unsupported("unknown rule %q", a.Rule)
 	}
-	if len(n.Inputs) > 3+results {
-		return update{w.N, begin, gatedUpdate(b, run)}, nil
+	return begin, step, err
+}
+
+// updatedBy returns the operand of the gradient, or, where the unit converts it, of what it is converted from.
+func updatedBy(b *build) (gradient *plan.Operand, converted bool) {
+	v := b.n.Inputs[1]
+	if def := b.Def[v]; len(b.u.Nodes) > 1 && def >= 0 && b.UnitOf[def] == b.u { // an input of the program has no node
+		return &b.Operands[b.Node(v).Inputs[0]], true
 	}
-	if def := b.Def[n.Inputs[1]]; len(b.u.Nodes) > 1 && def >= 0 && b.UnitOf[def] == b.u { // an input of the program has no node
-		return update{w.N, begin, widenedUpdate(b, &b.Operands[b.Node(n.Inputs[1]).Inputs[0]], run)}, nil
+	return b.in(1), false
+}
+
+// optimizerUpdate copies the variable and its slots to the results, unless they share memory, and updates them there.
+func optimizerUpdate[T block.Float](b *build) (update, error) {
+	n, count := b.n, len(b.n.Outputs)
+	var to [3]*plan.Operand
+	for i := range n.Outputs {
+		to[i] = b.out(i)
 	}
-	return update{w.N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi], 1) }}, nil
+	before, step, err := updateRule(b, func(o *plan.Operand) T { return plan.Data[T](o)[0] })
+	if err != nil {
+		return update{}, err
+	}
+	begin := func() {
+		copyOperand(to[0], &b.Operands[n.Inputs[0]])
+		for i, slot := range n.Inputs[4 : 3+count] {
+			copyOperand(to[1+i], &b.Operands[slot])
+		}
+		if before != nil {
+			before()
+		}
+	}
+	run := func(lo, hi int, g []T, by T) {
+		var of [3][]T
+		for i := range count {
+			of[i] = plan.Data[T](to[i])[lo:hi]
+		}
+		step(of, g, by)
+	}
+	if len(n.Inputs) > 3+count {
+		return update{to[0].N, begin, gatedUpdate(b, run)}, nil
+	}
+	gradient, converted := updatedBy(b)
+	if converted {
+		return update{to[0].N, begin, widenedUpdate(b, gradient, run)}, nil
+	}
+	return update{to[0].N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi], 1) }}, nil
+}
+
+// halfUpdate updates a variable and slots of 16 bits in pieces that stay in the first-level cache in float32. A
+// gradient in float32 is not rounded before.
+func halfUpdate(b *build) (update, error) {
+	half, count := halfOf[b.in(0).Typ.DType], len(b.n.Outputs)
+	one := make([]float32, 1)
+	begin, step, err := updateRule(b, func(o *plan.Operand) float32 {
+		half.Widen(one, plan.Data[uint16](o)[:1])
+		return one[0]
+	})
+	if err != nil {
+		return update{}, err
+	}
+	var from, to [3]*plan.Operand
+	for i := range count {
+		from[i], to[i] = b.in(0), b.out(i)
+		if i > 0 {
+			from[i] = b.in(3 + i)
+		}
+	}
+	gradient, wide := updatedBy(b)
+	const piece, stride = 1 << 10, 1<<10 + 80 // stores at a distance of 4096 bytes would delay loads
+	b.rt().need(4 * stride * 4)
+	return update{to[0].N, begin, func(lo, hi int, w *worker) {
+		scratch := scratchOf[float32](w, 4*stride)
+		for ; lo < hi; lo += piece {
+			end := min(lo+piece, hi)
+			var of [3][]float32
+			for i := range count {
+				of[i] = scratch[i*stride:][:end-lo]
+				half.Widen(of[i], plan.Data[uint16](from[i])[lo:end])
+			}
+			g := scratch[3*stride:][:end-lo]
+			if wide {
+				g = plan.Data[float32](gradient)[lo:end]
+			} else {
+				half.Widen(g, plan.Data[uint16](gradient)[lo:end])
+			}
+			step(of, g, 1)
+			for i := range count {
+				half.Narrow(plan.Data[uint16](to[i])[lo:end], of[i])
+			}
+		}
+	}}, nil
 }
 
 // descendFunc updates elements of a variable by a gradient times a power of two.

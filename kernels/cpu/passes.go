@@ -70,7 +70,7 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	case ir.Scatter: // only moves numbers
 		return n.Attrs.(ir.ScatterAttrs).Kind == ir.Set
 	case ir.OptimizerUpdate:
-		return p.Type(n.Inputs[0]).DType == ir.Float32
+		return p.Type(n.Inputs[0]).DType == ir.Float32 || len(n.Inputs) == 3+len(n.Outputs)
 	case ir.ConvKernelGrad:
 		return halfOf[p.Type(n.Inputs[0]).DType] != nil
 	}

@@ -97,22 +97,39 @@ func randomUpdates(t *testing.T, seed uint64) (*ir.Program, []reference.Value) {
 	r := rand.New(rand.NewPCG(seed, 31))
 	u := &updatePrograms{passProgram: passProgram{t, ir.New(fmt.Sprint("updates ", seed))}, r: r, half: []ir.DType{ir.BFloat16, ir.Float16}[r.IntN(2)]}
 	u.shape = []ir.Shape{{200, 48}, {48, 200}, {4, 30}, {300, 200}}[r.IntN(4)]
-	rate, step := u.input(ir.Float32), u.input(ir.Float32)
-	u.inputs[0].F[0], u.inputs[1].F[0] = 0.5, 3
+	rates, steps := map[ir.DType]ir.Value{}, map[ir.DType]ir.Value{}
+	for _, d := range []ir.DType{ir.Float32, u.half} {
+		rates[d], steps[d] = u.input(d), u.input(d)
+		u.inputs[len(u.inputs)-2].F[0], u.inputs[len(u.inputs)-1].F[0] = 0.5, 3
+	}
 	rule := []string{"sgd", "sgd", "momentum"}[r.IntN(3)]
 	a := ir.OptimizerAttrs{Rule: rule, Values: map[string][]float64{"momentum": {0.5}}[rule]}
 	for range 1 + r.IntN(4) {
 		at := []int{len(u.inputs)}
-		w := u.input(ir.Float32, u.shape...)
-		u.wide = append(u.wide, w)
-		operands := []ir.Value{w, u.gradient(), rate, step}
+		d := []ir.DType{ir.Float32, ir.Float32, u.half}[r.IntN(3)]
+		w := u.input(d, u.shape...)
+		var gradient ir.Value
+		switch {
+		case d == ir.Float32:
+			u.wide = append(u.wide, w)
+			gradient = u.gradient()
+		case r.IntN(2) == 0 && len(u.wide) > 0:
+			gradient = u.add(ir.Convert, ir.ConvertAttrs{DType: d}, u.gradient())
+		default:
+			gradient = u.narrow()
+		}
+		operands := []ir.Value{w, gradient, rates[d], steps[d]}
 		if rule == "momentum" {
 			at = append(at, len(u.inputs))
-			operands = append(operands, u.input(ir.Float32, u.shape...))
+			operands = append(operands, u.input(d, u.shape...))
 		}
 		out, err := u.p.Add("", ir.OptimizerUpdate, a, operands...)
 		require.NoError(t, err)
-		u.wide = append(u.wide, out[0])
+		if d == ir.Float32 {
+			u.wide = append(u.wide, out[0])
+		} else {
+			u.halves = append(u.halves, out[0])
+		}
 		for j, v := range out {
 			u.p.AddAlias("", v, at[j])
 		}

@@ -18,15 +18,20 @@ type ExcessOptions struct {
 	// program that would need more stays unchanged.
 	Most    int
 	AtATime bool
+	// Inputs says that what a program computes from inputs of 16 bits is computed in float32 as well, as where all
+	// variables of a model have 16 bits. Otherwise it stays as it is.
+	Inputs bool
 }
 
 // ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits from numbers that it
-// converts from float32, as mixed precision does. These numbers are then no longer rounded between operations. They are
-// rounded only where they leave the program, meet other replicas, or where the program checks whether numbers of
-// float16, or sums of them, are finite, because those beyond its range are not. XLA calls this excess precision. On a
-// processor without arithmetic in 16 bits, rounding is extra work that loses precision.
+// converts from float32, as mixed precision does, or from all that it reads (ExcessOptions.Inputs). These numbers are
+// then no longer rounded between operations. They are rounded only where they leave the program, meet other replicas,
+// or where the program checks whether numbers of float16, or sums of them, are finite, because those beyond its range
+// are not. XLA calls this excess precision. On a processor without arithmetic in 16 bits, rounding is extra work that
+// loses precision.
 //
-// Values that a program reads in 16 bits stay so, with everything computed from them. If a layer rounds numbers and
+// Values that a program reads in 16 bits stay so, with everything computed from them, unless the options say otherwise;
+// even then, what only moves such values moves them as they are, unless it repeats them. If a layer rounds numbers and
 // converts them back, without computing in between, they are rounded. If one layer rounds numbers for another, they are
 // not.
 func ExcessPrecision(o ExcessOptions) Pass {
@@ -45,6 +50,11 @@ func ExcessPrecision(o ExcessOptions) Pass {
 // worthExcess reports whether there is something to do, and enough memory for it.
 func worthExcess(p *ir.Program, o ExcessOptions) bool {
 	any, bytes := excessBytes(p, o)
+	for _, in := range p.Inputs { // which are converted once
+		if t := p.Type(in.Value); o.Inputs && o.Type(t.DType) {
+			bytes += 2 * t.Shape.Size()
+		}
+	}
 	return any && bytes <= o.Most
 }
 
@@ -137,16 +147,35 @@ func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
 			t.DType = ir.Float32
 			e.wide[in.Value], e.whole[in.Value] = e.To.AddInput(in.Name, t), true
 		default:
-			e.Mapped[in.Value], e.stays[in.Value] = e.To.AddInput(in.Name, t), half
+			e.Mapped[in.Value], e.stays[in.Value] = e.To.AddInput(in.Name, t), half && !o.Inputs
 		}
 	}
 	return e
+}
+
+// smallInput is the most elements of an input of 16 bits that is converted before everything else, so that what reads
+// it, such as a product that adds a bias, finds it computed. Larger ones are converted where they are needed first.
+const smallInput = 1 << 13
+
+// smallInputs converts small inputs of 16 bits. A conversion that nothing reads is no step of the program.
+func (e *excess) smallInputs() error {
+	for _, in := range e.From.Inputs {
+		if v := in.Value; e.o.Inputs && !e.inside && e.half(v) && e.From.Type(v).Shape.Size() <= smallInput {
+			if _, err := e.widened(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (e *excess) half(v ir.Value) bool { return e.o.Type(e.From.Type(v).DType) }
 
 // nodes rewrites all nodes, and makes the outputs.
 func (e *excess) nodes() error {
+	if err := e.smallInputs(); err != nil {
+		return err
+	}
 	for i := range e.From.Nodes {
 		if err := e.node(&e.From.Nodes[i]); err != nil {
 			return err
@@ -238,11 +267,14 @@ func (e *excess) node(n *ir.Node) error {
 		return e.same(n, e.stays)
 	case !e.inside && e.o.Keep != nil && e.o.Keep(e.From, n), n.Op.IsElementwise() && n.Op != ir.Convert && e.any(n, e.beside):
 		return e.same(n, e.beside)
-	case n.Op != ir.Convert && computesWide(n.Op) && (e.any(n, e.whole) || !slices.ContainsFunc(n.Inputs, e.half)):
+	case n.Op != ir.Convert && computesWide(n.Op) && (e.o.Inputs && (!moves(n) || n.Op == ir.Broadcast) || e.any(n, e.whole) || !slices.ContainsFunc(n.Inputs, e.half)):
 		return e.compute(n)
 	}
 	return e.same(n, nil)
 }
+
+// moves reports whether a node only moves numbers.
+func moves(n *ir.Node) bool { return n.Op.Traits().Moves && ir.SubPrograms(n.Attrs) == nil }
 
 // computesWide reports whether the op computes in float32 the same as in 16 bits, without roundings.
 func computesWide(op ir.Op) bool {
@@ -364,7 +396,7 @@ func (e *excess) isFinite(n *ir.Node) error {
 
 // compute adds the node on operands in float32.
 func (e *excess) compute(n *ir.Node) error {
-	in, exact, by := make([]ir.Value, len(n.Inputs)), n.Op.Traits().Moves && ir.SubPrograms(n.Attrs) == nil, ""
+	in, exact, by := make([]ir.Value, len(n.Inputs)), moves(n), ""
 	var err error
 	for i, v := range n.Inputs {
 		if e.half(v) {

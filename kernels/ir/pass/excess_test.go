@@ -1,6 +1,7 @@
 package pass_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -161,6 +162,54 @@ func TestExcessPrecisionInLoops(t *testing.T) {
 	}
 }
 
+// TestExcessPrecisionOfInputs: where inputs of 16 bits count as others do, what is computed from them is computed in
+// float32, loops included, and what moves them moves them as they are. They count towards the most bytes.
+func TestExcessPrecisionOfInputs(t *testing.T) {
+	product := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
+	network := func(d ir.DType) *ir.Program {
+		main := b{t, ir.New("inputs")}
+		x, w, table := main.input("x", ir.Float32, 5, 3), main.input("w", d, 3, 3), main.input("table", d, 7, 3)
+		to := func(d ir.DType, v ir.Value) ir.Value { return main.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+		rows := main.add(ir.Slice, ir.SliceAttrs{Start: []int{1, 0}, Limit: []int{6, 3}, Stride: []int{1, 1}}, table)
+		bias := main.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{5, 3}, Axes: []int{1}}, main.input("bias", d, 3))
+		hidden := main.add(ir.Add, nil, main.add(ir.Add, nil, main.add(ir.Dot, product, to(d, x), w), bias), main.add(ir.Tanh, nil, rows))
+		body := b{t, ir.New("body")}
+		h, inside := body.input("h", d, 5, 3), body.input("w", d, 3, 3)
+		next := body.add(ir.Tanh, nil, body.add(ir.Dot, product, h, inside))
+		body.p.AddOutput("h", next)
+		loop := main.add(ir.Scan, ir.ScanAttrs{Length: 3, Carry: 1, Body: body.p}, hidden, w)
+		main.p.AddOutput("y", to(ir.Float32, loop))
+		main.p.AddOutput("w", main.add(ir.Sub, nil, w, main.add(ir.Exp, nil, w)))
+		return main.p
+	}
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		p := network(d)
+		options := pass.ExcessOptions{Type: func(d ir.DType) bool { return d.IsHalf() }, Most: 1 << 20, Inputs: true}
+		q, err := pass.ExcessPrecision(options).Run(p)
+		require.NoError(t, err)
+		require.Equal(t, 1, halfNodes(q), "the slice\n%v", q)
+		inputs := inputsOf(t, p)
+		for i, v := range inputs {
+			inputs[i], err = reference.FromBytes(v.Type, v.Bytes()) // rounded
+			require.NoError(t, err)
+		}
+		for i, v := range inputs[0].F { // a conversion rounds in the interpreter, whatever it does else
+			inputs[0].F[i] = math.Round(8*v) / 8
+		}
+		want, err := reference.Interpreter{}.Run(p, inputs)
+		require.NoError(t, err)
+		got, err := reference.Interpreter{Round: true}.Run(q, inputs)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want[0].F, got[0].F, 1e-6, "not rounded between")
+		require.InDeltaSlice(t, want[1].F, got[1].F, 0.02, "rounded once")
+		require.Equal(t, d, got[1].Type.DType)
+		options.Most = 2*(9+21+3) + 1
+		q, err = pass.ExcessPrecision(options).Run(p)
+		require.NoError(t, err)
+		require.Equal(t, p, q, "the inputs alone take the most")
+	}
+}
+
 // inputsOf makes numbers for the inputs of a program.
 func inputsOf(t *testing.T, p *ir.Program) (in []reference.Value) {
 	r := rand.New(rand.NewPCG(5, 6))
@@ -285,4 +334,16 @@ func TestExcessPrecisionOfSums(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 0, 1, 1}, got[0].I)
 	require.InDelta(t, 90000, got[1].F[1], 1, "beyond float16's range")
+}
+
+// TestThereAndBack: a conversion of 16 bits to float32 and back to the same type is none; to the other type it is two.
+func TestThereAndBack(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		b := b{t, ir.New("there and back")}
+		x := b.input("x", ir.BFloat16, 4)
+		b.p.AddOutput("y", b.add(ir.Convert, ir.ConvertAttrs{DType: d}, b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, x)))
+		q, err := pass.Simplify(pass.SimplifyOptions{Replicas: 1}).Run(b.p)
+		require.NoError(t, err)
+		require.Equal(t, d == ir.BFloat16, q.Outputs[0].Value == q.Inputs[0].Value, "%v", q)
+	}
 }

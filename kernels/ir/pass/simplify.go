@@ -217,7 +217,11 @@ func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, err
 	t := s.To.Type(in[0])
 	switch n.Op {
 	case ir.Convert:
-		return in[0], t.DType == n.Attrs.(ir.ConvertAttrs).DType, nil
+		to := n.Attrs.(ir.ConvertAttrs).DType
+		if c := s.producer(in[0], ir.Convert); c != nil && to.IsHalf() && t.DType == ir.Float32 && s.To.Type(c.Inputs[0]).DType == to {
+			return c.Inputs[0], true, nil // there and back
+		}
+		return in[0], t.DType == to, nil
 	case ir.Mul:
 		if s.isSplat(in[1], 1) {
 			return in[0], true, nil

@@ -43,10 +43,10 @@ func (g *Graph) BucketUpdates() {
 
 // bucketRule names what the updates of a bucket have in common. ok is false unless the unit updates a small variable.
 func (g *Graph) bucketRule(u *Unit) (string, bool) {
-	if len(u.Nodes) != 1 {
+	if len(u.Nodes) == 0 || len(u.Nodes) > 2 { // two: with the conversion of its gradient
 		return "", false
 	}
-	n := &g.Program.Nodes[u.Nodes[0]]
+	n := &g.Program.Nodes[u.Nodes[len(u.Nodes)-1]]
 	if n.Op != ir.OptimizerUpdate || u.Constant || g.updated(u) > BucketVariable {
 		return "", false
 	}
@@ -57,7 +57,9 @@ func (g *Graph) bucketRule(u *Unit) (string, bool) {
 func (g *Graph) updated(u *Unit) int {
 	total := 0
 	for _, i := range u.Nodes {
-		total += g.Program.Type(g.Program.Nodes[i].Outputs[0]).Shape.Size()
+		if n := &g.Program.Nodes[i]; n.Op == ir.OptimizerUpdate {
+			total += g.Program.Type(n.Outputs[0]).Shape.Size()
+		}
 	}
 	return total
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // JoinWidening joins the update of a large variable with the conversion of its gradient from 16 bits, if nothing else
-// reads the gradient. The update then widens the gradient a piece at a time.
+// reads the gradient. The update then widens the gradient a piece at a time. The update of a variable of 16 bits, large
+// or small, reads its gradient in float32 instead of a conversion to 16 bits.
 func (g *Graph) JoinWidening() {
 	gone := map[*Unit]bool{}
 	for _, u := range g.Units {
@@ -16,12 +17,17 @@ func (g *Graph) JoinWidening() {
 			continue
 		}
 		n := &g.Program.Nodes[u.Nodes[0]]
-		if n.Op != ir.OptimizerUpdate || len(n.Inputs) != 3+len(n.Outputs) || u.Constant || g.updated(u) <= BucketVariable {
+		if n.Op != ir.OptimizerUpdate || len(n.Inputs) != 3+len(n.Outputs) || u.Constant {
 			continue
 		}
 		v := n.Inputs[1]
 		c := g.Node(v)
-		if c == nil || c.Op != ir.Convert || !g.Program.Type(c.Inputs[0]).DType.IsHalf() || g.Program.Type(v).DType != ir.Float32 {
+		if c == nil || c.Op != ir.Convert {
+			continue
+		}
+		from, to := g.Program.Type(c.Inputs[0]).DType, g.Program.Type(v).DType
+		widens, narrows := from.IsHalf() && to == ir.Float32, from == ir.Float32 && to.IsHalf()
+		if !narrows && (!widens || g.updated(u) <= BucketVariable) {
 			continue
 		}
 		conversion := g.UnitOf[g.Def[v]]
@@ -77,7 +83,7 @@ func (g *Graph) descent(u *Unit) *Unit {
 		return nil
 	}
 	n := &g.Program.Nodes[u.Nodes[len(u.Nodes)-1]]
-	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant {
+	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant || g.Program.Type(n.Inputs[0]).DType.IsHalf() {
 		return nil
 	}
 	v := n.Inputs[1]

@@ -13,9 +13,9 @@ const (
 	keptPart        = 64     // one conversion may take this part of the machine's memory: one in 64
 )
 
-// Converts returns the input of a unit that only converts it from float32 to 16 bits. It returns nil for other units,
-// and if an output replaces the input, which is never the case for the weights of programs that predict. Such a
-// conversion is valid until the input changes.
+// Converts returns the input of a unit that only converts it from float32 to 16 bits, or from 16 bits to float32. It
+// returns nil for other units, and if an output replaces the input, which is never the case for the weights of programs
+// that predict. Such a conversion is valid until the input changes.
 func (p *Placement) Converts(u *fuse.Unit) *Storage {
 	if p.Plain || !u.Elementwise || len(u.Nodes) != 1 || len(u.Sinks) > 0 || len(u.Writes) != 1 {
 		return nil
@@ -27,7 +27,7 @@ func (p *Placement) Converts(u *fuse.Unit) *Storage {
 	x, offset := p.Root(n.Inputs[0])
 	from, to := p.Program.Type(x), p.Program.Type(n.Outputs[0])
 	m := p.Operands[x].Mem
-	if m == nil || m.Kind != InInput || offset != 0 || from.DType != ir.Float32 || !to.DType.IsHalf() {
+	if m == nil || m.Kind != InInput || offset != 0 || from.DType.IsHalf() == to.DType.IsHalf() || from.DType != ir.Float32 && to.DType != ir.Float32 {
 		return nil
 	}
 	size := to.Shape.Size()

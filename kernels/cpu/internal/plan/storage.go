@@ -19,7 +19,7 @@ const (
 	InInput                // a buffer of the caller: input number Index
 	inOutput               // a buffer of the caller: output number Index
 	InConstant             // its own memory, filled at compile time
-	Kept                   // a conversion of an input to 16 bits, which the input's buffer keeps
+	Kept                   // a conversion of an input to 16 bits or to float32, which the input's buffer keeps
 )
 
 // Storage is memory that holds one value or several in succession. Its address is fixed if it is in the arena, and set
