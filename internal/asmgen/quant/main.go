@@ -25,6 +25,7 @@ func main() {
 	}
 	avx2()
 	avx2Rows()
+	widenRow()
 	for _, rows := range []int{1, 2} {
 		nibblesVNNI(rows)
 	}
@@ -212,5 +213,36 @@ func avx2Rows() {
 	Increase(x3, Number(8))
 	Countdown(groups, 1, "loop")
 	storeSums(acc, 32, c, ldc)
+	End()
+}
+
+// widenRow writes bytes in the order that the kernels of AVX2 read, four groups of four at a time: of each group the
+// numbers in even places, then the others, as 16-bit numbers. Their sums, four of them, go to sums.
+func widenRow() {
+	const bytes = 16
+	Begin(AVX2, "widenRow", "to, x, sums, n uintptr", "")
+	Doc("widenRowAVX2 widens n bytes, and stores four sums of them.")
+	to, x, sums, n := Parameter("to"), Parameter("x"), Parameter("sums"), Parameter("n")
+	v, even, odd, pairs, total := NewVector(bytes), NewVector(bytes), NewVector(bytes), NewVector(bytes), NewVector(bytes)
+	evens, odds, all := NewVector(bytes), NewVector(bytes), NewVector(bytes)
+	LoadInt(evens, Constant("evenBytes", 0x00010001))
+	LoadInt(odds, Constant("oddBytes", 0x01000100))
+	LoadInt(all, Constant("allBytes", 0x01010101))
+	Zero(total)
+	Label("loop")
+	LoadInt(v, Memory{Base: x})
+	AddBytePairs(even, evens, v)
+	AddBytePairs(odd, odds, v)
+	AddBytePairs(pairs, all, v)
+	AddPairs(pairs, pairs, evens) // 16-bit ones
+	AddInt(total, total, pairs)
+	InterleaveLow(v, even, odd)
+	StoreInt(Memory{Base: to}, v)
+	InterleaveHigh(v, even, odd)
+	StoreInt(Memory{Base: to, Offset: bytes}, v)
+	Increase(x, Number(bytes))
+	Increase(to, Number(2*bytes))
+	Countdown(n, bytes, "loop")
+	StoreInt(Memory{Base: sums}, total)
 	End()
 }

@@ -48,7 +48,7 @@ func (f family) bytes(n int, sums []int32, x []byte, plane int, w []byte, groups
 	clear(sums)
 	for row, rows := 0, n*digits; row < rows; {
 		count := f.rows(rows - row)
-		f.multiply(count, sums[row*Width:], Width, x[row*plane:], plane, w, groups)
+		f.multiply(count, Width, sums[row*Width:], Width, x[row*plane:], plane, w, groups)
 		row += count
 	}
 }

@@ -186,7 +186,9 @@ func widenBytes(dst []byte, x []int8) int32 {
 		return 0
 	}
 	from := unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x))
-	sum := sumBytes(from)
+	done, sum := widenVectors(dst, from)
+	dst, from = dst[2*done:], from[done:]
+	sum += sumBytes(from)
 	var last [group]byte
 	for ; len(from) > 0; dst = dst[2*group:] {
 		four := last[:]
@@ -270,7 +272,7 @@ func (a *Args) panel(panel, i, end int) {
 			vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), Width), unsafe.Pointer(&a.sums[i+r]), Width, 4)
 		}
 		if a.K > 0 {
-			a.family.multiply(n, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
+			a.family.multiply(n, columns, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
 		}
 		if columns < Width {
 			for r := range n {

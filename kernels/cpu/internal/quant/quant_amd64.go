@@ -15,7 +15,8 @@ var tiles = [...]tile.Tile{
 	{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)},
 }
 
-func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {
+// multiply adds the product of rows of x and a panel to c, of the first columns at least.
+func (f family) multiply(n, columns int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {
 	_, _, _ = c[(n-1)*ldc+Width-1], x[(n-1)*ldx+groups*group-1], w[groups*group*Width-1]
 	cs, xs, ws := unsafe.Pointer(&c[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
 	g, lc, lx := uintptr(groups), uintptr(4*ldc), uintptr(ldx)
@@ -23,7 +24,7 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 	case f == familyGo:
 		multiplyGo(c, x[:ldx], w)
 	case f == familyAVX2:
-		multiplyAVX2(n, cs, xs, ws, g, lc, lx)
+		multiplyAVX2(n, columns, cs, xs, ws, g, lc, lx)
 	case n == 6:
 		rows6VNNI(cs, xs, ws, g, lc, lx)
 	case n == 4:
@@ -37,14 +38,14 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 
 // multiplyAVX2 adds the product of one or six rows of x and a panel to c. Six rows go through the panel in blocks, so
 // that the part of x that all columns read stays in the first-level cache.
-func multiplyAVX2(n int, c, x, w unsafe.Pointer, groups, ldc, ldx uintptr) {
+func multiplyAVX2(n, columns int, c, x, w unsafe.Pointer, groups, ldc, ldx uintptr) {
 	const block, bytes = 256, 64 // the columns of a call, as words
 	if n == 1 {
 		rowAVX2(c, x, w, groups)
 		return
 	}
 	for first := uintptr(0); first < groups; first += block {
-		for column := uintptr(0); column < 4*Width; column += bytes {
+		for column := uintptr(0); column < uintptr(4*columns); column += bytes {
 			rows6AVX2(unsafe.Add(c, column), unsafe.Add(x, 2*group*first), unsafe.Add(w, group*Width*first+column), min(block, groups-first), ldc, ldx)
 		}
 	}
@@ -67,3 +68,18 @@ func rowAVX2(c, x, w unsafe.Pointer, groups uintptr)
 
 //go:noescape
 func rows6AVX2(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+// widenVectors is widenBytes for the first numbers of x, and returns how many these are.
+func widenVectors(dst, x []byte) (done int, sum int32) {
+	const lanes = 16
+	if done = len(x) / lanes * lanes; done == 0 {
+		return 0, 0
+	}
+	_ = dst[2*done-1]
+	var sums [4]int32
+	widenRowAVX2(unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&sums), uintptr(done))
+	return done, sums[0] + sums[1] + sums[2] + sums[3]
+}
+
+//go:noescape
+func widenRowAVX2(to, x, sums unsafe.Pointer, n uintptr)

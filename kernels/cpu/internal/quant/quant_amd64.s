@@ -109,6 +109,72 @@ DATA lowBytes<>+56(SB)/4, $0x00ff00ff
 DATA lowBytes<>+60(SB)/4, $0x00ff00ff
 GLOBL lowBytes<>(SB), RODATA|NOPTR, $64
 
+// func widenRowAVX2(to uintptr, x uintptr, sums uintptr, n uintptr)
+// Requires: AVX
+TEXT ·widenRowAVX2(SB), NOSPLIT, $0-32
+	MOVQ    to+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    sums+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVDQU evenBytes<>+0(SB), X4; VMOVDQU oddBytes<>+0(SB), X5; VMOVDQU allBytes<>+0(SB), X6; VXORPS X3, X3, X3
+
+loop:
+	VMOVDQU (CX), X0; VPMADDUBSW X0, X4, X1; VPMADDUBSW X0, X5, X2; VPMADDUBSW X0, X6, X0; VPMADDWD X4, X0, X0; VPADDD X0, X3, X3; VUNPCKLPS X2, X1, X0; VMOVDQU X0, (AX); VUNPCKHPS X2, X1, X0; VMOVDQU X0, 16(AX); ADDQ $0x00000010, CX; ADDQ $0x00000020, AX; SUBQ $0x00000010, BX; JNE loop; VMOVDQU X3, (DX); VZEROUPPER; RET
+
+DATA evenBytes<>+0(SB)/4, $0x00010001
+DATA evenBytes<>+4(SB)/4, $0x00010001
+DATA evenBytes<>+8(SB)/4, $0x00010001
+DATA evenBytes<>+12(SB)/4, $0x00010001
+DATA evenBytes<>+16(SB)/4, $0x00010001
+DATA evenBytes<>+20(SB)/4, $0x00010001
+DATA evenBytes<>+24(SB)/4, $0x00010001
+DATA evenBytes<>+28(SB)/4, $0x00010001
+DATA evenBytes<>+32(SB)/4, $0x00010001
+DATA evenBytes<>+36(SB)/4, $0x00010001
+DATA evenBytes<>+40(SB)/4, $0x00010001
+DATA evenBytes<>+44(SB)/4, $0x00010001
+DATA evenBytes<>+48(SB)/4, $0x00010001
+DATA evenBytes<>+52(SB)/4, $0x00010001
+DATA evenBytes<>+56(SB)/4, $0x00010001
+DATA evenBytes<>+60(SB)/4, $0x00010001
+GLOBL evenBytes<>(SB), RODATA|NOPTR, $64
+
+DATA oddBytes<>+0(SB)/4, $0x01000100
+DATA oddBytes<>+4(SB)/4, $0x01000100
+DATA oddBytes<>+8(SB)/4, $0x01000100
+DATA oddBytes<>+12(SB)/4, $0x01000100
+DATA oddBytes<>+16(SB)/4, $0x01000100
+DATA oddBytes<>+20(SB)/4, $0x01000100
+DATA oddBytes<>+24(SB)/4, $0x01000100
+DATA oddBytes<>+28(SB)/4, $0x01000100
+DATA oddBytes<>+32(SB)/4, $0x01000100
+DATA oddBytes<>+36(SB)/4, $0x01000100
+DATA oddBytes<>+40(SB)/4, $0x01000100
+DATA oddBytes<>+44(SB)/4, $0x01000100
+DATA oddBytes<>+48(SB)/4, $0x01000100
+DATA oddBytes<>+52(SB)/4, $0x01000100
+DATA oddBytes<>+56(SB)/4, $0x01000100
+DATA oddBytes<>+60(SB)/4, $0x01000100
+GLOBL oddBytes<>(SB), RODATA|NOPTR, $64
+
+DATA allBytes<>+0(SB)/4, $0x01010101
+DATA allBytes<>+4(SB)/4, $0x01010101
+DATA allBytes<>+8(SB)/4, $0x01010101
+DATA allBytes<>+12(SB)/4, $0x01010101
+DATA allBytes<>+16(SB)/4, $0x01010101
+DATA allBytes<>+20(SB)/4, $0x01010101
+DATA allBytes<>+24(SB)/4, $0x01010101
+DATA allBytes<>+28(SB)/4, $0x01010101
+DATA allBytes<>+32(SB)/4, $0x01010101
+DATA allBytes<>+36(SB)/4, $0x01010101
+DATA allBytes<>+40(SB)/4, $0x01010101
+DATA allBytes<>+44(SB)/4, $0x01010101
+DATA allBytes<>+48(SB)/4, $0x01010101
+DATA allBytes<>+52(SB)/4, $0x01010101
+DATA allBytes<>+56(SB)/4, $0x01010101
+DATA allBytes<>+60(SB)/4, $0x01010101
+GLOBL allBytes<>(SB), RODATA|NOPTR, $64
+
 // func nibbles1VNNI(sums uintptr, x uintptr, w uintptr, groups uintptr, plane uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
 TEXT ·nibbles1VNNI(SB), NOSPLIT, $0-40

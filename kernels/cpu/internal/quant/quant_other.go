@@ -7,6 +7,9 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 // tiles lists the tiles for products of int8.
 var tiles = [...]tile.Tile{{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)}}
 
-func (f family) multiply(_ int, c []int32, _ int, x []byte, ldx int, w []byte, _ int) {
+func (f family) multiply(_, _ int, c []int32, _ int, x []byte, ldx int, w []byte, _ int) {
 	multiplyGo(c, x[:ldx], w)
 }
+
+// widenVectors does nothing: no kernels here read what it would write.
+func widenVectors(_, _ []byte) (done int, sum int32) { return 0, 0 }

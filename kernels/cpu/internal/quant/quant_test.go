@@ -87,6 +87,24 @@ func TestSumsOfRows(t *testing.T) {
 	}
 }
 
+// BenchmarkNarrow is of few columns, where widening the rows takes as long as the products.
+func BenchmarkNarrow(b *testing.B) {
+	p := pool.New(1)
+	defer p.Close()
+	const m, n = 376, 32
+	for _, k := range []int{64, 159, 160, 1024} {
+		b.Run(fmt.Sprint(m, "x", n, "x", k), func(b *testing.B) {
+			packed := make([]byte, quant.PackedSize(k, n))
+			args, x, c, s := &quant.Args{}, make([]int8, m*k), make([]int32, m*n), make([]byte, quant.ScratchSize(m, k))
+			b.SetBytes(int64(m * n * k))
+			for b.Loop() {
+				*args = quant.Args{M: m, N: n, K: k, A: x, RowStride: k, ColStride: 1, B: packed, C: c, LDC: n, Scratch: s}
+				quant.Run(p, args)
+			}
+		})
+	}
+}
+
 func BenchmarkRow(b *testing.B) {
 	p := pool.New(1)
 	defer p.Close()
