@@ -106,9 +106,12 @@ func (k *unaryKernel) prepared() func(x vectors) vectors {
 }
 
 func (m machine) unary() []unaryKernel {
-	unroll := 1
-	if m.wide {
-		unroll = 2
+	unroll, looked := 1, 2
+	switch {
+	case m.wide:
+		unroll, looked = 2, 4
+	case m.avx2():
+		looked = 1
 	}
 	return []unaryKernel{
 		{name: "neg", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { Xor(x[i], x[i], signBit()) }); return x }},
@@ -125,9 +128,9 @@ func (m machine) unary() []unaryKernel {
 		}, function: true},
 		{name: "exp", unroll: 4, f: m.exp, function: true},
 		{name: "log", unroll: 2, f: m.log, function: true},
-		{name: "tanh", unroll: 2 * unroll, prepare: m.tanhByTable, function: true},
-		{name: "sigmoid", unroll: 2, f: m.sigmoid, function: true},
-		{name: "erf", unroll: 2 * unroll, prepare: m.erfByTable, function: true},
+		{name: "tanh", unroll: looked, prepare: m.tanh, function: true},
+		{name: "sigmoid", unroll: min(looked, 2), prepare: m.sigmoid, function: true},
+		{name: "erf", unroll: looked, prepare: m.erf, function: true},
 		{name: "floor", unroll: 4, f: m.single(func(x vector) vector { return m.round(Downwards, x) })},
 		{name: "ceil", unroll: 4, f: m.single(func(x vector) vector { return m.round(Upwards, x) })},
 		{name: "round", unroll: 4, f: m.single(func(x vector) vector { return m.round(Nearest, x) })},

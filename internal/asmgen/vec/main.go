@@ -22,7 +22,11 @@ type machine struct {
 	inline bool // for inlining by package jit
 	sized  bool // the function exists for float32 and float64
 	double bool // this is the float64 one
+	arm    bool // what is recorded for AVX2 is for arm64
 }
+
+// avx2 reports whether functions are recorded for AVX2 itself.
+func (m machine) avx2() bool { return !m.wide && !m.arm }
 
 var machines = []machine{{Machine: AVX2}, {Machine: AVX512, wide: true}}
 
@@ -153,9 +157,15 @@ func write(dir string) error {
 	if err := p.AMD64(filepath.Join(dir, "vec_amd64.s"), generator, "vec"); err != nil {
 		return err
 	}
+	declared := functions
+	p = NewProgram()
+	forARM := machines[0]
+	forARM.arm = true
+	forARM.record()
 	if err := p.NEON(filepath.Join(dir, "vec_arm64.s"), generator, onlyAMD64...); err != nil {
 		return err
 	}
+	functions = declared
 	for _, t := range []target{amd64, arm64} {
 		text, err := t.goFile()
 		if err != nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // Functions by tables: |x| is divided into 8 intervals, the number of floats in a vector of AVX2. Each interval has a
-// polynomial, whose coefficients are looked up in registers. All machines compute the same bits.
+// polynomial, whose coefficients are looked up in registers. All machines compute the same bits, but tanh and erf are
+// computed otherwise with AVX2: see by_exponential.go.
 
 // tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b. Each of
 // the ranges of t + 1 from 1 to 2, 4, 8 and 16 is divided into two intervals of equal length. From 9.02 on tanh is 1.
@@ -126,6 +127,20 @@ func (m machine) magnitudes(x vectors, most Memory) vectors {
 	bound := m.copy(most)
 	x.each(func(i int) { Min(t[i], bound, t[i]) })
 	return t
+}
+
+func (m machine) tanh() func(x vectors) vectors {
+	if m.avx2() {
+		return m.single(m.tanhByExponential)
+	}
+	return m.tanhByTable()
+}
+
+func (m machine) erf() func(x vectors) vectors {
+	if m.avx2() {
+		return m.single(m.erfByExponential)
+	}
+	return m.erfByTable()
 }
 
 func (m machine) tanhByTable() func(x vectors) vectors {

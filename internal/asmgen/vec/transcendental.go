@@ -180,9 +180,16 @@ func (m machine) squash(x vectors) vectors {
 	return p
 }
 
-// sigmoid is 1/(1 + e) or e/(1 + e) with e = exp(−|x|). The quotient is corrected for the rounding error of the sum,
-// using a linear approximation of 1/(1 + e).
-func (m machine) sigmoid(x vectors) vectors {
+func (m machine) sigmoid() func(x vectors) vectors {
+	if m.avx2() {
+		return m.single(m.sigmoidByExponential)
+	}
+	return m.sigmoidCorrected
+}
+
+// sigmoidCorrected is 1/(1 + e) or e/(1 + e) with e = exp(−|x|). The quotient is corrected for the rounding error of
+// the sum, using a linear approximation of 1/(1 + e).
+func (m machine) sigmoidCorrected(x vectors) vectors {
 	negative := m.vectors(len(x))
 	x.each(func(i int) { Or(negative[i], x[i], signBit()) })
 	least := m.vector()

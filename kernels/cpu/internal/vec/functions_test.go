@@ -76,6 +76,17 @@ var accurate = []struct {
 	{"Lgamma", Lgamma[float32], lgamma, 1},
 }
 
+// narrowUlps are the errors of functions that are computed otherwise with AVX2, where they are larger.
+var narrowUlps = map[string]float64{"Tanh": 1.91, "Erf": 1.91}
+
+// bound is the largest error of a function of the list with the instructions in use.
+func bound(name string, ulps float64) float64 {
+	if narrow, ok := narrowUlps[name]; ok && isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) {
+		return narrow
+	}
+	return ulps
+}
+
 // visit calls f with all float32, or with a sample, which is denser at the functions' critical points.
 func visit(f func(x []float32)) {
 	batch := append([]float32(nil), special...)
@@ -105,7 +116,7 @@ func visit(f func(x []float32)) {
 func TestFunctions(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, c := range accurate {
-			t.Run(c.name, func(t *testing.T) { checkFunction(t, c.run, c.want, c.ulps) })
+			t.Run(c.name, func(t *testing.T) { checkFunction(t, c.run, c.want, bound(c.name, c.ulps)) })
 		}
 	})
 }
