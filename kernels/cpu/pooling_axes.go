@@ -9,21 +9,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// axisPooling combines windows that are one pixel apart along the last axis in two steps. The first combines the lines
-// of the windows, for all windows of a line of the result at once. The second combines the pixels of the line that this
-// gives. A window of h·w cells so takes h+w operations for each element instead of h·w.
+// axisPooling combines windows in two steps. The first combines the lines of the windows, for all windows of a line of
+// the result at once. The second combines the pixels of the line that this gives. Where windows are one pixel apart, a
+// window of h·w cells so takes h+w operations for each element instead of h·w. The lines are also read in the order of
+// memory, where the cells of a window lie far apart.
 type axisPooling[T block.Float] struct {
 	geometry.Axes
-	edge    T                                      // the value of pixels outside the source
-	combine func(dst, x []T, cells []int, scale T) // one window, as long as dst
+	edge    T                                                      // the value of pixels outside the source
+	combine func(dst, x []T, cells []int, runs, step int, scale T) // windows of which so many, step elements apart, give dst
 }
 
-func sumOfAxes[T block.Float](dst, x []T, cells []int, scale T) {
-	vec.WindowsSum(dst, x, cells, 1, len(dst), len(dst), len(dst), scale)
+func sumOfAxes[T block.Float](dst, x []T, cells []int, runs, step int, scale T) {
+	n := len(dst) / runs
+	vec.WindowsSum(dst, x, cells, runs, n, n, step, scale)
 }
 
-func maxOfAxes[T block.Float](dst, x []T, cells []int, _ T) {
-	vec.WindowsMax(dst, x, cells, 1, len(dst), len(dst), len(dst))
+func maxOfAxes[T block.Float](dst, x []T, cells []int, runs, step int, _ T) {
+	n := len(dst) / runs
+	vec.WindowsMax(dst, x, cells, runs, n, n, step)
 }
 
 // newAxisSums returns nil if windows are better summed cell by cell. axes is those of [geometry.Pooling]'s Forward or
@@ -63,9 +66,9 @@ func (a *axisPooling[T]) line(to, from, row []T, line int, scale T) {
 	if len(cells) == 0 {
 		fillWith(middle, a.edge)
 	} else {
-		a.combine(middle, from[at:], cells, 1)
+		a.combine(middle, from[at:], cells, 1, 0, 1)
 	}
-	a.combine(to[line*a.Result:][:a.Result], row, a.Pixels, scale)
+	a.combine(to[line*a.Result:][:a.Result], row, a.Pixels, a.Runs, a.Step, scale)
 }
 
 // build returns the loop over all lines of all images. finish may change a line of the result.

@@ -1,11 +1,12 @@
 package geometry
 
-// Axes says how windows that are one pixel apart along the last axis are combined axis by axis: the lines of a window
-// first, then the pixels of the line that this gives.
+// Axes says how windows are combined axis by axis: the lines of a window first, then the pixels of the line that this
+// gives.
 type Axes struct {
 	Source, Result int   // elements of a line
 	Before, Padded int   // elements of the line in between: before its source, and altogether
 	Pixels         []int // distances of the pixels of a window
+	Runs, Step     int   // runs of results whose windows are one pixel apart, all of a line if possible, and elements from one run's windows to the next
 	lines          []linesOf
 	operations     [2]int // for a line of the result: axis by axis, and cell by cell
 }
@@ -16,22 +17,28 @@ type linesOf struct {
 	cells []int
 }
 
-// ForwardAxes returns how pooling combines its windows, or nil if these are not one pixel apart.
-func (p *Pooling) ForwardAxes() *Axes { return p.axes(p.In, p.Out, p.pad[2], p.Interval) }
+// ForwardAxes returns how pooling combines its windows.
+func (p *Pooling) ForwardAxes() *Axes { return p.axes(p.In, p.Out, p.pad[2], p.Stride[2], p.Interval) }
 
 // BackwardAxes returns how the gradient of average pooling combines, for each element of the input, the windows that
-// contain it.
+// contain it, or nil if windows are not one pixel apart.
 func (p *Pooling) BackwardAxes() *Axes {
-	return p.axes(p.Out, p.In, p.Window[2]-1-p.pad[2], p.holders)
+	if p.Stride[2] != 1 {
+		return nil
+	}
+	return p.axes(p.Out, p.In, p.Window[2]-1-p.pad[2], 1, p.holders)
 }
 
-// axes puts the line of the source behind so many pixels.
-func (p *Pooling) axes(source, result [3]int, before int, cells func(axis, at int) (lo, hi int)) *Axes {
-	if p.Stride[2] != 1 || before < 0 {
+// axes puts the line of the source behind so many pixels. Windows are stride pixels apart.
+func (p *Pooling) axes(source, result [3]int, before, stride int, cells func(axis, at int) (lo, hi int)) *Axes {
+	if before < 0 {
 		return nil
 	}
 	c, window := p.Channels, p.Window[2]
-	a := &Axes{Source: source[2] * c, Result: result[2] * c, Before: before * c, Padded: max(before+source[2], result[2]+window-1) * c}
+	a := &Axes{Source: source[2] * c, Result: result[2] * c, Before: before * c, Padded: max(before+source[2], (result[2]-1)*stride+window) * c, Runs: 1}
+	if stride > 1 && result[2] > 0 {
+		a.Runs, a.Step = result[2], stride*c
+	}
 	for k := range window {
 		a.Pixels = append(a.Pixels, k*c)
 	}
