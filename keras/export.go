@@ -159,8 +159,8 @@ func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	return p, m.exportedWeights(p, r, p.Trace)
 }
 
-// withOpenBatch returns the types for any number of examples. Some models have a number in their first axis only because
-// that many examples were in the call that built them.
+// withOpenBatch returns the types for any number of examples. Some models have a number in their first axis only
+// because that many examples were in the call that built them.
 func withOpenBatch(types []ir.Type) []ir.Type {
 	types = slices.Clone(types)
 	for i, t := range types {

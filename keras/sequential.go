@@ -25,8 +25,8 @@ type sequential struct {
 }
 
 // NewSequential returns a model that is a stack of layers. Without InputShape its input is that of a model which is the
-// first of several layers; otherwise the weights are created when the first batch, or Build, determines the shape. Two models of equal layers begin with equal weights unless each has its own
-// [Seed].
+// first of several layers; otherwise the weights are created when the first batch, or Build, determines the shape. Two
+// models of equal layers begin with equal weights unless each has its own [Seed].
 func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
 	s := &sequential{stack: append([]layers.Layer{}, stack...)}
