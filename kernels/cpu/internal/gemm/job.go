@@ -251,7 +251,7 @@ func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
 	a, p, width := &j.args, &j.plan, micro.PanelWidth[T]()
 	more := c+width < end
 	switch {
-	case p.source == local:
+	case p.source == local, p.ends && t.Cols < width:
 		packPanel(packed, matrix, a, k, t.K, c)
 		t.B, t.BK = packed, width
 	case p.source == made:

@@ -91,6 +91,7 @@ type plan[T Float] struct {
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
 	turnA      bool // and transposed on the way, because a tile would read each column of a large A from another page
+	ends       bool // inPlace, short sums in a batch: the last panel is incomplete and packed by each worker
 	fetchB     bool // the rows of B are too far apart for the processor to prefetch them by itself
 	fetchC     bool // C is too large for the cache
 	streams    bool // inPlace: B comes through memory, a few rows at a time; see stream.go
@@ -133,11 +134,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	case a.Packed:
 		p.source = inPlace
 	case !a.TransB && (a.M < a.packRows(workers) || a.N <= width || !byPackedB.Taken()):
-		p.source = inPlace
-		p.tail = a.N%width != 0
-		if p.tail && !one {
-			p.source, p.tail = local, false
-		}
+		p.readInPlace(a, one)
 		p.streams = one && a.streams(workers) && a.M <= streamMaxRows
 	case one && !a.packsFew():
 		p.source = shared
@@ -170,6 +167,18 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	p.gram = a.isGram() && !p.deep && !p.streams && !p.sweeps && !p.follows
 	p.wholeRows = p.streams && p.colChunks == 1 && a.M <= streamFewRows && readsAhead() && a.K*a.N*int(sizeOf[T]()) <= followMost
 	return p
+}
+
+// readInPlace has B read as it lies, but for an incomplete last panel. Each entry of a batch has one of its own: it is
+// packed where short sums go through all panels in one call; otherwise so are all panels.
+func (p *plan[T]) readInPlace(a *Args[T], one bool) {
+	width := micro.PanelWidth[T]()
+	p.source, p.tail = inPlace, a.N%width != 0
+	if p.tail && !one {
+		if p.tail, p.ends = false, a.K <= sweepSums && a.N >= sweepPanels*width; !p.ends {
+			p.source = local
+		}
+	}
 }
 
 // sweepsFew reports whether B is a small packed matrix for a few rows, as in each step of a loop: one call for each
@@ -318,6 +327,9 @@ func (p *plan[T]) localSizeA(a *Args[T]) int {
 }
 
 func (p *plan[T]) localSizeB(a *Args[T]) int {
+	if p.ends {
+		return micro.PanelWidth[T]() * a.K
+	}
 	switch p.source {
 	case local:
 		return micro.PanelWidth[T]() * min(a.K, BlockK)

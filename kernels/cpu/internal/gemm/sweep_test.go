@@ -3,6 +3,7 @@ package gemm
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,57 @@ func testSweep[T Float](t *testing.T, p *pool.Pool) {
 		}
 		require.Equal(t, want, a.C, "M %d, N %d, K %d", a.M, a.N, a.K)
 	}
+}
+
+// TestSweepBatch draws batches of products of short sums whose last panel is incomplete, which each worker packs, and
+// compares them, bit for bit, with the products of their entries.
+func TestSweepBatch(t *testing.T) {
+	for _, path := range isa.Paths() {
+		for _, workers := range []int{1, 3} {
+			t.Run(path.String(), func(t *testing.T) {
+				defer isa.Override(path)()
+				p := pool.New(workers)
+				defer p.Close()
+				testSweepBatch[float32](t, p)
+				testSweepBatch[float64](t, p)
+			})
+		}
+	}
+}
+
+func testSweepBatch[T Float](t *testing.T, p *pool.Pool) {
+	rng, ends := rand.New(rand.NewPCG(25, 26)), 0
+	for range 40 {
+		a := &Args[T]{M: 2 + rng.IntN(packMinRows-2), N: 100 + rng.IntN(3000), K: 1 + rng.IntN(sweepSums), TransA: rng.IntN(2) == 0,
+			Accumulate: rng.IntN(3) == 0, ReLU: rng.IntN(3) == 0, Batch: [2]int{1 + rng.IntN(2), 2 + rng.IntN(3)}}
+		sizes := [3]int{a.M * a.K, a.K * a.N, a.M * a.N}
+		for i, strides := range []*[2]int{&a.StrideA, &a.StrideB, &a.StrideC} {
+			*strides = [2]int{a.Batch[1] * sizes[i], sizes[i]}
+		}
+		if rng.IntN(2) == 0 {
+			a.StrideA = [2]int{}
+		}
+		batch := a.Batch[0] * a.Batch[1]
+		a.A, a.B, a.C = random[T](rng, batch*sizes[0]), random[T](rng, batch*sizes[1]), random[T](rng, batch*sizes[2])
+		if rng.IntN(2) == 0 {
+			a.Bias = random[T](rng, a.N)
+		}
+		n := a.normal()
+		if plan := newPlan(&n, p.Size()); plan.ends {
+			require.True(t, plan.sweeps)
+			ends++
+		}
+		want := append([]T(nil), a.C...)
+		Run(p, a, make([]T, ScratchSize(a, p.Size())))
+		for i := range batch {
+			one := a.normal()
+			one.Batch, one.StrideA, one.StrideB, one.StrideC = [2]int{1, 1}, [2]int{}, [2]int{}, [2]int{}
+			one.A, one.B, one.C = a.A[i*a.StrideA[1]:], a.B[i*sizes[1]:], want[i*sizes[2]:]
+			Run(p, &one, make([]T, ScratchSize(&one, p.Size())))
+		}
+		require.True(t, slices.Equal(want, a.C), "M %d, N %d, K %d", a.M, a.N, a.K)
+	}
+	require.Greater(t, ends, 10)
 }
 
 // TestSweepFewRows draws products of a few rows by a matrix in panels, which go through all panels in one call, and
