@@ -130,7 +130,7 @@ func (m machine) unary() []unaryKernel {
 		{name: "log", unroll: 2, f: m.log, function: true},
 		{name: "tanh", unroll: looked, prepare: m.tanh, function: true},
 		{name: "sigmoid", unroll: min(looked, 2), prepare: m.sigmoid, function: true},
-		{name: "erf", unroll: looked, prepare: m.erf, function: true},
+		{name: "erf", unroll: 2 * unroll, prepare: m.erfByTable, function: true},
 		{name: "floor", unroll: 4, f: m.single(func(x vector) vector { return m.round(Downwards, x) })},
 		{name: "ceil", unroll: 4, f: m.single(func(x vector) vector { return m.round(Upwards, x) })},
 		{name: "round", unroll: 4, f: m.single(func(x vector) vector { return m.round(Nearest, x) })},

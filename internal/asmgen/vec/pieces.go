@@ -8,7 +8,7 @@ import (
 )
 
 // Functions by tables: |x| is divided into 8 intervals, the number of floats in a vector of AVX2. Each interval has a
-// polynomial, whose coefficients are looked up in registers. All machines compute the same bits, but tanh and erf are
+// polynomial, whose coefficients are looked up in registers. All machines compute the same bits, but tanh is
 // computed otherwise with AVX2: see by_exponential.go.
 
 // tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b. Each of
@@ -134,13 +134,6 @@ func (m machine) tanh() func(x vectors) vectors {
 		return m.single(m.tanhByExponential)
 	}
 	return m.tanhByTable()
-}
-
-func (m machine) erf() func(x vectors) vectors {
-	if m.avx2() {
-		return m.single(m.erfByExponential)
-	}
-	return m.erfByTable()
 }
 
 func (m machine) tanhByTable() func(x vectors) vectors {

@@ -60,7 +60,7 @@
 //	Tanh     1.5 ULP, with AVX2 1.9
 //	Sigmoid  2 ULP, also for large negative x
 //	the gates of LstmCell and GruCell relative 4e-7; Sigmoid of x below −87 is at most 2e-38
-//	Erf      1.3 ULP, with AVX2 1.9
+//	Erf      1.3 ULP
 //	Gelu     relative 4e-7 + 6e-8·x² for x < 0, however small the result is; 4e-7 for the others
 //	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75
 //	Rsqrt    1.5 ULP: 1/sqrt(x), not the hardware's estimate

@@ -77,7 +77,7 @@ var accurate = []struct {
 }
 
 // narrowUlps are the errors of functions that are computed otherwise with AVX2, where they are larger.
-var narrowUlps = map[string]float64{"Tanh": 1.91, "Erf": 1.91}
+var narrowUlps = map[string]float64{"Tanh": 1.91}
 
 // bound is the largest error of a function of the list with the instructions in use.
 func bound(name string, ulps float64) float64 {

@@ -84,7 +84,7 @@ func TestTranscendental(t *testing.T) {
 			{"Exp", Exp[float32], math.Exp, 1.2e-7, 0x1p-149},
 			{"Log", Log[float32], math.Log, 1.2e-7, 0},
 			{"Tanh", Tanh[float32], math.Tanh, 1.8e-7, 0},
-			{"Erf", Erf[float32], math.Erf, 1.5e-7, 0x1p-149},
+			{"Erf", Erf[float32], math.Erf, 1.3e-7, 0x1p-149},
 			{"Sigmoid", Sigmoid[float32], func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 3e-7, 0x1p-149},
 		} {
 			worst := 0.0

@@ -1650,24 +1650,6 @@ DATA tanhMost<>+56(SB)/4, $0x411051ec
 DATA tanhMost<>+60(SB)/4, $0x411051ec
 GLOBL tanhMost<>(SB), RODATA|NOPTR, $64
 
-DATA c4b40007f<>+0(SB)/4, $0x4b40007f
-DATA c4b40007f<>+4(SB)/4, $0x4b40007f
-DATA c4b40007f<>+8(SB)/4, $0x4b40007f
-DATA c4b40007f<>+12(SB)/4, $0x4b40007f
-DATA c4b40007f<>+16(SB)/4, $0x4b40007f
-DATA c4b40007f<>+20(SB)/4, $0x4b40007f
-DATA c4b40007f<>+24(SB)/4, $0x4b40007f
-DATA c4b40007f<>+28(SB)/4, $0x4b40007f
-DATA c4b40007f<>+32(SB)/4, $0x4b40007f
-DATA c4b40007f<>+36(SB)/4, $0x4b40007f
-DATA c4b40007f<>+40(SB)/4, $0x4b40007f
-DATA c4b40007f<>+44(SB)/4, $0x4b40007f
-DATA c4b40007f<>+48(SB)/4, $0x4b40007f
-DATA c4b40007f<>+52(SB)/4, $0x4b40007f
-DATA c4b40007f<>+56(SB)/4, $0x4b40007f
-DATA c4b40007f<>+60(SB)/4, $0x4b40007f
-GLOBL c4b40007f<>(SB), RODATA|NOPTR, $64
-
 DATA c4038aa3b<>+0(SB)/4, $0x4038aa3b
 DATA c4038aa3b<>+4(SB)/4, $0x4038aa3b
 DATA c4038aa3b<>+8(SB)/4, $0x4038aa3b
@@ -1685,6 +1667,24 @@ DATA c4038aa3b<>+52(SB)/4, $0x4038aa3b
 DATA c4038aa3b<>+56(SB)/4, $0x4038aa3b
 DATA c4038aa3b<>+60(SB)/4, $0x4038aa3b
 GLOBL c4038aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA c4b40007f<>+0(SB)/4, $0x4b40007f
+DATA c4b40007f<>+4(SB)/4, $0x4b40007f
+DATA c4b40007f<>+8(SB)/4, $0x4b40007f
+DATA c4b40007f<>+12(SB)/4, $0x4b40007f
+DATA c4b40007f<>+16(SB)/4, $0x4b40007f
+DATA c4b40007f<>+20(SB)/4, $0x4b40007f
+DATA c4b40007f<>+24(SB)/4, $0x4b40007f
+DATA c4b40007f<>+28(SB)/4, $0x4b40007f
+DATA c4b40007f<>+32(SB)/4, $0x4b40007f
+DATA c4b40007f<>+36(SB)/4, $0x4b40007f
+DATA c4b40007f<>+40(SB)/4, $0x4b40007f
+DATA c4b40007f<>+44(SB)/4, $0x4b40007f
+DATA c4b40007f<>+48(SB)/4, $0x4b40007f
+DATA c4b40007f<>+52(SB)/4, $0x4b40007f
+DATA c4b40007f<>+56(SB)/4, $0x4b40007f
+DATA c4b40007f<>+60(SB)/4, $0x4b40007f
+GLOBL c4b40007f<>(SB), RODATA|NOPTR, $64
 
 DATA c3eb17218<>+0(SB)/4, $0x3eb17218
 DATA c3eb17218<>+4(SB)/4, $0x3eb17218
@@ -1977,12 +1977,161 @@ TEXT ·erfAVX2(SB), NOSPLIT, $0-24
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 
+loop2:
+	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS erfMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VMULPS c40000000<>+0(SB), Y2, Y6; VCVTTPS2DQ Y6, Y6; VCVTDQ2PS Y6, Y5; VMOVAPS Y2, Y4; VFNMADD231PS half<>+0(SB), Y5, Y4; VMULPS c40000000<>+0(SB), Y3, Y7; VCVTTPS2DQ Y7, Y7; VCVTDQ2PS Y7, Y8; VMOVAPS Y3, Y5; VFNMADD231PS half<>+0(SB), Y8, Y5; VPERMPS erfTable0<>+0(SB), Y6, Y8; VPERMPS erfTable0<>+0(SB), Y7, Y9; VPERMPS erfTable1<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable1<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable2<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable2<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable3<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable3<>+0(SB), Y7, Y10
+	VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable4<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable4<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable5<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable5<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable6<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable6<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable7<>+0(SB), Y6, Y6; VCMPPS $0x11, half<>+0(SB), Y2, Y10; VBLENDVPS Y10, Y2, Y6, Y6; VFMADD213PS Y6, Y4, Y8; VPERMPS erfTable7<>+0(SB), Y7, Y2; VCMPPS $0x11, half<>+0(SB), Y3, Y4; VBLENDVPS Y4, Y3, Y2, Y2; VFMADD213PS Y2, Y5, Y9; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y8, Y8; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y9, Y9; VMOVUPS Y8, (AX); VMOVUPS Y9, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
+
+end2:
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS erfMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VMULPS Y1, Y1, Y2; VMULPS Y2, Y2, Y3; VMOVUPS c38f6b636<>+0(SB), Y4; VFMADD231PS cb71b4b62<>+0(SB), Y1, Y4; VMOVUPS c3ada802e<>+0(SB), Y5; VFMADD231PS cba25e4fb<>+0(SB), Y1, Y5; VMOVUPS Y4, Y4; VFMADD213PS Y5, Y2, Y4; VMOVUPS cbc9ce6e3<>+0(SB), Y5; VFMADD231PS cb9283032<>+0(SB), Y1, Y5; VMOVUPS c3f22f97d<>+0(SB), Y6; VFMADD231PS c3dd27d2f<>+0(SB), Y1, Y6; VMOVUPS Y5, Y5; VFMADD213PS Y6, Y2, Y5; VMOVUPS Y4, Y2; VFMADD213PS Y5, Y3, Y2; VMOVUPS Y2, Y2; VFMADD213PS c3e0375d4<>+0(SB), Y1, Y2; VMOVUPS Y2, Y2; VFMADD213PS Y1, Y1, Y2; VMOVUPS c4b40007f<>+0(SB), Y1; VFNMADD231PS c3fb8aa3b<>+0(SB), Y2, Y1; VSUBPS c4b40007f<>+0(SB), Y1, Y3; VMOVUPS Y2, Y2; VFMADD231PS c3f317218<>+0(SB), Y3, Y2; VPSLLD $0x17, Y1, Y1
-	VMULPS Y2, Y2, Y3; VMOVUPS c3c091487<>+0(SB), Y4; VFMADD231PS cbab6cd42<>+0(SB), Y2, Y4; VMOVUPS c3e2aaa57<>+0(SB), Y5; VFMADD231PS cbd2aaa43<>+0(SB), Y2, Y5; VMOVUPS Y4, Y4; VFMADD213PS Y5, Y3, Y4; VMOVUPS Y4, Y4; VFMADD213PS cbf000000<>+0(SB), Y2, Y4; VMOVUPS Y4, Y4; VFMADD213PS Y2, Y3, Y4; VMOVUPS one<>+0(SB), Y2; VSUBPS Y1, Y2, Y2; VMOVUPS Y4, Y3; VFMADD213PS Y2, Y1, Y3; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y3, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS erfMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VMULPS c40000000<>+0(SB), Y1, Y3; VCVTTPS2DQ Y3, Y3; VCVTDQ2PS Y3, Y4; VMOVAPS Y1, Y2; VFNMADD231PS half<>+0(SB), Y4, Y2; VPERMPS erfTable0<>+0(SB), Y3, Y4; VPERMPS erfTable1<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable2<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable3<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable4<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable5<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable6<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable7<>+0(SB), Y3, Y3; VCMPPS $0x11, half<>+0(SB), Y1, Y5; VBLENDVPS Y5, Y1, Y3, Y3; VFMADD213PS Y3, Y2, Y4; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y4, Y4; VMOVUPS Y4, (AX); ADDQ $0x00000020, AX
+	ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
+
+DATA erfTable0<>+0(SB)/4, $0xbc925906
+DATA erfTable0<>+4(SB)/4, $0x3c899ce8
+DATA erfTable0<>+8(SB)/4, $0x3bbba18d
+DATA erfTable0<>+12(SB)/4, $0xbc077272
+DATA erfTable0<>+16(SB)/4, $0xbb7aabda
+DATA erfTable0<>+20(SB)/4, $0x3b976b78
+DATA erfTable0<>+24(SB)/4, $0x3b5c9df7
+DATA erfTable0<>+28(SB)/4, $0xbb7df94e
+DATA erfTable0<>+32(SB)/4, $0xbc925906
+DATA erfTable0<>+36(SB)/4, $0x3c899ce8
+DATA erfTable0<>+40(SB)/4, $0x3bbba18d
+DATA erfTable0<>+44(SB)/4, $0xbc077272
+DATA erfTable0<>+48(SB)/4, $0xbb7aabda
+DATA erfTable0<>+52(SB)/4, $0x3b976b78
+DATA erfTable0<>+56(SB)/4, $0x3b5c9df7
+DATA erfTable0<>+60(SB)/4, $0xbb7df94e
+GLOBL erfTable0<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable1<>+0(SB)/4, $0xbc062381
+DATA erfTable1<>+4(SB)/4, $0xbd64bd9c
+DATA erfTable1<>+8(SB)/4, $0x3c293c14
+DATA erfTable1<>+12(SB)/4, $0x3cc30a6f
+DATA erfTable1<>+16(SB)/4, $0x3b8cf678
+DATA erfTable1<>+20(SB)/4, $0xbc27faf8
+DATA erfTable1<>+24(SB)/4, $0xbbd71686
+DATA erfTable1<>+28(SB)/4, $0x3bed7e1d
+DATA erfTable1<>+32(SB)/4, $0xbc062381
+DATA erfTable1<>+36(SB)/4, $0xbd64bd9c
+DATA erfTable1<>+40(SB)/4, $0x3c293c14
+DATA erfTable1<>+44(SB)/4, $0x3cc30a6f
+DATA erfTable1<>+48(SB)/4, $0x3b8cf678
+DATA erfTable1<>+52(SB)/4, $0xbc27faf8
+DATA erfTable1<>+56(SB)/4, $0xbbd71686
+DATA erfTable1<>+60(SB)/4, $0x3bed7e1d
+GLOBL erfTable1<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable2<>+0(SB)/4, $0x3ded8c9c
+DATA erfTable2<>+4(SB)/4, $0x3c0cf97b
+DATA erfTable2<>+8(SB)/4, $0xbd902436
+DATA erfTable2<>+12(SB)/4, $0xbc93a9bd
+DATA erfTable2<>+16(SB)/4, $0x3c1bf37c
+DATA erfTable2<>+20(SB)/4, $0x3c3fa3a5
+DATA erfTable2<>+24(SB)/4, $0x3bb25225
+DATA erfTable2<>+28(SB)/4, $0xbbb102a2
+DATA erfTable2<>+32(SB)/4, $0x3ded8c9c
+DATA erfTable2<>+36(SB)/4, $0x3c0cf97b
+DATA erfTable2<>+40(SB)/4, $0xbd902436
+DATA erfTable2<>+44(SB)/4, $0xbc93a9bd
+DATA erfTable2<>+48(SB)/4, $0x3c1bf37c
+DATA erfTable2<>+52(SB)/4, $0x3c3fa3a5
+DATA erfTable2<>+56(SB)/4, $0x3bb25225
+DATA erfTable2<>+60(SB)/4, $0xbbb102a2
+GLOBL erfTable2<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable3<>+0(SB)/4, $0xba1ce21f
+DATA erfTable3<>+4(SB)/4, $0x3e3b78a8
+DATA erfTable3<>+8(SB)/4, $0x3d8d69a7
+DATA erfTable3<>+12(SB)/4, $0xbd31c05f
+DATA erfTable3<>+16(SB)/4, $0xbd06feda
+DATA erfTable3<>+20(SB)/4, $0xbc30353f
+DATA erfTable3<>+24(SB)/4, $0xbb33df8b
+DATA erfTable3<>+28(SB)/4, $0x3b04b96f
+DATA erfTable3<>+32(SB)/4, $0xba1ce21f
+DATA erfTable3<>+36(SB)/4, $0x3e3b78a8
+DATA erfTable3<>+40(SB)/4, $0x3d8d69a7
+DATA erfTable3<>+44(SB)/4, $0xbd31c05f
+DATA erfTable3<>+48(SB)/4, $0xbd06feda
+DATA erfTable3<>+52(SB)/4, $0xbc30353f
+DATA erfTable3<>+56(SB)/4, $0xbb33df8b
+DATA erfTable3<>+60(SB)/4, $0x3b04b96f
+GLOBL erfTable3<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable4<>+0(SB)/4, $0xbec08c93
+DATA erfTable4<>+4(SB)/4, $0xbe1607f0
+DATA erfTable4<>+8(SB)/4, $0x3e0dcae4
+DATA erfTable4<>+12(SB)/4, $0x3e0dd3f6
+DATA erfTable4<>+16(SB)/4, $0x3d443761
+DATA erfTable4<>+20(SB)/4, $0x3c0ff63b
+DATA erfTable4<>+24(SB)/4, $0x3a952a9e
+DATA erfTable4<>+28(SB)/4, $0xb9ca2cc2
+DATA erfTable4<>+32(SB)/4, $0xbec08c93
+DATA erfTable4<>+36(SB)/4, $0xbe1607f0
+DATA erfTable4<>+40(SB)/4, $0x3e0dcae4
+DATA erfTable4<>+44(SB)/4, $0x3e0dd3f6
+DATA erfTable4<>+48(SB)/4, $0x3d443761
+DATA erfTable4<>+52(SB)/4, $0x3c0ff63b
+DATA erfTable4<>+56(SB)/4, $0x3a952a9e
+DATA erfTable4<>+60(SB)/4, $0xb9ca2cc2
+GLOBL erfTable4<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable5<>+0(SB)/4, $0xb5fd614d
+DATA erfTable5<>+4(SB)/4, $0xbee0f6c8
+DATA erfTable5<>+8(SB)/4, $0xbed48b02
+DATA erfTable5<>+12(SB)/4, $0xbe36a664
+DATA erfTable5<>+16(SB)/4, $0xbd2929b7
+DATA erfTable5<>+20(SB)/4, $0xbbb3f2e5
+DATA erfTable5<>+24(SB)/4, $0xb9ee46ff
+DATA erfTable5<>+28(SB)/4, $0x37da472b
+DATA erfTable5<>+32(SB)/4, $0xb5fd614d
+DATA erfTable5<>+36(SB)/4, $0xbee0f6c8
+DATA erfTable5<>+40(SB)/4, $0xbed48b02
+DATA erfTable5<>+44(SB)/4, $0xbe36a664
+DATA erfTable5<>+48(SB)/4, $0xbd2929b7
+DATA erfTable5<>+52(SB)/4, $0xbbb3f2e5
+DATA erfTable5<>+56(SB)/4, $0xb9ee46ff
+DATA erfTable5<>+60(SB)/4, $0x37da472b
+GLOBL erfTable5<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable6<>+0(SB)/4, $0x3e0375d5
+DATA erfTable6<>+4(SB)/4, $0x3f60f7dd
+DATA erfTable6<>+8(SB)/4, $0x3ed48916
+DATA erfTable6<>+12(SB)/4, $0x3df39114
+DATA erfTable6<>+16(SB)/4, $0x3ca94a67
+DATA erfTable6<>+20(SB)/4, $0x3b0ee538
+DATA erfTable6<>+24(SB)/4, $0x3913cd77
+DATA erfTable6<>+28(SB)/4, $0x365ed137
+DATA erfTable6<>+32(SB)/4, $0x3e0375d5
+DATA erfTable6<>+36(SB)/4, $0x3f60f7dd
+DATA erfTable6<>+40(SB)/4, $0x3ed48916
+DATA erfTable6<>+44(SB)/4, $0x3df39114
+DATA erfTable6<>+48(SB)/4, $0x3ca94a67
+DATA erfTable6<>+52(SB)/4, $0x3b0ee538
+DATA erfTable6<>+56(SB)/4, $0x3913cd77
+DATA erfTable6<>+60(SB)/4, $0x365ed137
+GLOBL erfTable6<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable7<>+0(SB)/4, $0x00000000
+DATA erfTable7<>+4(SB)/4, $0x3f053f7b
+DATA erfTable7<>+8(SB)/4, $0x3f57bb3d
+DATA erfTable7<>+12(SB)/4, $0x3f7752ab
+DATA erfTable7<>+16(SB)/4, $0x3f7ecd71
+DATA erfTable7<>+20(SB)/4, $0x3f7fe554
+DATA erfTable7<>+24(SB)/4, $0x3f7ffe8d
+DATA erfTable7<>+28(SB)/4, $0x3f7ffff4
+DATA erfTable7<>+32(SB)/4, $0x00000000
+DATA erfTable7<>+36(SB)/4, $0x3f053f7b
+DATA erfTable7<>+40(SB)/4, $0x3f57bb3d
+DATA erfTable7<>+44(SB)/4, $0x3f7752ab
+DATA erfTable7<>+48(SB)/4, $0x3f7ecd71
+DATA erfTable7<>+52(SB)/4, $0x3f7fe554
+DATA erfTable7<>+56(SB)/4, $0x3f7ffe8d
+DATA erfTable7<>+60(SB)/4, $0x3f7ffff4
+GLOBL erfTable7<>(SB), RODATA|NOPTR, $64
 
 DATA erfMost<>+0(SB)/4, $0x407fffff
 DATA erfMost<>+4(SB)/4, $0x407fffff
@@ -2002,257 +2151,77 @@ DATA erfMost<>+56(SB)/4, $0x407fffff
 DATA erfMost<>+60(SB)/4, $0x407fffff
 GLOBL erfMost<>(SB), RODATA|NOPTR, $64
 
-DATA cb71b4b62<>+0(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+4(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+8(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+12(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+16(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+20(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+24(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+28(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+32(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+36(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+40(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+44(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+48(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+52(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+56(SB)/4, $0xb71b4b62
-DATA cb71b4b62<>+60(SB)/4, $0xb71b4b62
-GLOBL cb71b4b62<>(SB), RODATA|NOPTR, $64
+DATA half<>+0(SB)/4, $0x3f000000
+DATA half<>+4(SB)/4, $0x3f000000
+DATA half<>+8(SB)/4, $0x3f000000
+DATA half<>+12(SB)/4, $0x3f000000
+DATA half<>+16(SB)/4, $0x3f000000
+DATA half<>+20(SB)/4, $0x3f000000
+DATA half<>+24(SB)/4, $0x3f000000
+DATA half<>+28(SB)/4, $0x3f000000
+DATA half<>+32(SB)/4, $0x3f000000
+DATA half<>+36(SB)/4, $0x3f000000
+DATA half<>+40(SB)/4, $0x3f000000
+DATA half<>+44(SB)/4, $0x3f000000
+DATA half<>+48(SB)/4, $0x3f000000
+DATA half<>+52(SB)/4, $0x3f000000
+DATA half<>+56(SB)/4, $0x3f000000
+DATA half<>+60(SB)/4, $0x3f000000
+GLOBL half<>(SB), RODATA|NOPTR, $64
 
-DATA c38f6b636<>+0(SB)/4, $0x38f6b636
-DATA c38f6b636<>+4(SB)/4, $0x38f6b636
-DATA c38f6b636<>+8(SB)/4, $0x38f6b636
-DATA c38f6b636<>+12(SB)/4, $0x38f6b636
-DATA c38f6b636<>+16(SB)/4, $0x38f6b636
-DATA c38f6b636<>+20(SB)/4, $0x38f6b636
-DATA c38f6b636<>+24(SB)/4, $0x38f6b636
-DATA c38f6b636<>+28(SB)/4, $0x38f6b636
-DATA c38f6b636<>+32(SB)/4, $0x38f6b636
-DATA c38f6b636<>+36(SB)/4, $0x38f6b636
-DATA c38f6b636<>+40(SB)/4, $0x38f6b636
-DATA c38f6b636<>+44(SB)/4, $0x38f6b636
-DATA c38f6b636<>+48(SB)/4, $0x38f6b636
-DATA c38f6b636<>+52(SB)/4, $0x38f6b636
-DATA c38f6b636<>+56(SB)/4, $0x38f6b636
-DATA c38f6b636<>+60(SB)/4, $0x38f6b636
-GLOBL c38f6b636<>(SB), RODATA|NOPTR, $64
+DATA lookupBits<>+0(SB)/4, $0x00000007
+DATA lookupBits<>+4(SB)/4, $0x00000007
+DATA lookupBits<>+8(SB)/4, $0x00000007
+DATA lookupBits<>+12(SB)/4, $0x00000007
+DATA lookupBits<>+16(SB)/4, $0x00000007
+DATA lookupBits<>+20(SB)/4, $0x00000007
+DATA lookupBits<>+24(SB)/4, $0x00000007
+DATA lookupBits<>+28(SB)/4, $0x00000007
+DATA lookupBits<>+32(SB)/4, $0x00000007
+DATA lookupBits<>+36(SB)/4, $0x00000007
+DATA lookupBits<>+40(SB)/4, $0x00000007
+DATA lookupBits<>+44(SB)/4, $0x00000007
+DATA lookupBits<>+48(SB)/4, $0x00000007
+DATA lookupBits<>+52(SB)/4, $0x00000007
+DATA lookupBits<>+56(SB)/4, $0x00000007
+DATA lookupBits<>+60(SB)/4, $0x00000007
+GLOBL lookupBits<>(SB), RODATA|NOPTR, $64
 
-DATA cba25e4fb<>+0(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+4(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+8(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+12(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+16(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+20(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+24(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+28(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+32(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+36(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+40(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+44(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+48(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+52(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+56(SB)/4, $0xba25e4fb
-DATA cba25e4fb<>+60(SB)/4, $0xba25e4fb
-GLOBL cba25e4fb<>(SB), RODATA|NOPTR, $64
+DATA lookupBytes<>+0(SB)/4, $0x01010101
+DATA lookupBytes<>+4(SB)/4, $0x01010101
+DATA lookupBytes<>+8(SB)/4, $0x01010101
+DATA lookupBytes<>+12(SB)/4, $0x01010101
+DATA lookupBytes<>+16(SB)/4, $0x01010101
+DATA lookupBytes<>+20(SB)/4, $0x01010101
+DATA lookupBytes<>+24(SB)/4, $0x01010101
+DATA lookupBytes<>+28(SB)/4, $0x01010101
+DATA lookupBytes<>+32(SB)/4, $0x01010101
+DATA lookupBytes<>+36(SB)/4, $0x01010101
+DATA lookupBytes<>+40(SB)/4, $0x01010101
+DATA lookupBytes<>+44(SB)/4, $0x01010101
+DATA lookupBytes<>+48(SB)/4, $0x01010101
+DATA lookupBytes<>+52(SB)/4, $0x01010101
+DATA lookupBytes<>+56(SB)/4, $0x01010101
+DATA lookupBytes<>+60(SB)/4, $0x01010101
+GLOBL lookupBytes<>(SB), RODATA|NOPTR, $64
 
-DATA c3ada802e<>+0(SB)/4, $0x3ada802e
-DATA c3ada802e<>+4(SB)/4, $0x3ada802e
-DATA c3ada802e<>+8(SB)/4, $0x3ada802e
-DATA c3ada802e<>+12(SB)/4, $0x3ada802e
-DATA c3ada802e<>+16(SB)/4, $0x3ada802e
-DATA c3ada802e<>+20(SB)/4, $0x3ada802e
-DATA c3ada802e<>+24(SB)/4, $0x3ada802e
-DATA c3ada802e<>+28(SB)/4, $0x3ada802e
-DATA c3ada802e<>+32(SB)/4, $0x3ada802e
-DATA c3ada802e<>+36(SB)/4, $0x3ada802e
-DATA c3ada802e<>+40(SB)/4, $0x3ada802e
-DATA c3ada802e<>+44(SB)/4, $0x3ada802e
-DATA c3ada802e<>+48(SB)/4, $0x3ada802e
-DATA c3ada802e<>+52(SB)/4, $0x3ada802e
-DATA c3ada802e<>+56(SB)/4, $0x3ada802e
-DATA c3ada802e<>+60(SB)/4, $0x3ada802e
-GLOBL c3ada802e<>(SB), RODATA|NOPTR, $64
-
-DATA cb9283032<>+0(SB)/4, $0xb9283032
-DATA cb9283032<>+4(SB)/4, $0xb9283032
-DATA cb9283032<>+8(SB)/4, $0xb9283032
-DATA cb9283032<>+12(SB)/4, $0xb9283032
-DATA cb9283032<>+16(SB)/4, $0xb9283032
-DATA cb9283032<>+20(SB)/4, $0xb9283032
-DATA cb9283032<>+24(SB)/4, $0xb9283032
-DATA cb9283032<>+28(SB)/4, $0xb9283032
-DATA cb9283032<>+32(SB)/4, $0xb9283032
-DATA cb9283032<>+36(SB)/4, $0xb9283032
-DATA cb9283032<>+40(SB)/4, $0xb9283032
-DATA cb9283032<>+44(SB)/4, $0xb9283032
-DATA cb9283032<>+48(SB)/4, $0xb9283032
-DATA cb9283032<>+52(SB)/4, $0xb9283032
-DATA cb9283032<>+56(SB)/4, $0xb9283032
-DATA cb9283032<>+60(SB)/4, $0xb9283032
-GLOBL cb9283032<>(SB), RODATA|NOPTR, $64
-
-DATA cbc9ce6e3<>+0(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+4(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+8(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+12(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+16(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+20(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+24(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+28(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+32(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+36(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+40(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+44(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+48(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+52(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+56(SB)/4, $0xbc9ce6e3
-DATA cbc9ce6e3<>+60(SB)/4, $0xbc9ce6e3
-GLOBL cbc9ce6e3<>(SB), RODATA|NOPTR, $64
-
-DATA c3dd27d2f<>+0(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+4(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+8(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+12(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+16(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+20(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+24(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+28(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+32(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+36(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+40(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+44(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+48(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+52(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+56(SB)/4, $0x3dd27d2f
-DATA c3dd27d2f<>+60(SB)/4, $0x3dd27d2f
-GLOBL c3dd27d2f<>(SB), RODATA|NOPTR, $64
-
-DATA c3f22f97d<>+0(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+4(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+8(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+12(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+16(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+20(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+24(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+28(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+32(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+36(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+40(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+44(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+48(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+52(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+56(SB)/4, $0x3f22f97d
-DATA c3f22f97d<>+60(SB)/4, $0x3f22f97d
-GLOBL c3f22f97d<>(SB), RODATA|NOPTR, $64
-
-DATA c3e0375d4<>+0(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+4(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+8(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+12(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+16(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+20(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+24(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+28(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+32(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+36(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+40(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+44(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+48(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+52(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+56(SB)/4, $0x3e0375d4
-DATA c3e0375d4<>+60(SB)/4, $0x3e0375d4
-GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $64
-
-DATA c3f317218<>+0(SB)/4, $0x3f317218
-DATA c3f317218<>+4(SB)/4, $0x3f317218
-DATA c3f317218<>+8(SB)/4, $0x3f317218
-DATA c3f317218<>+12(SB)/4, $0x3f317218
-DATA c3f317218<>+16(SB)/4, $0x3f317218
-DATA c3f317218<>+20(SB)/4, $0x3f317218
-DATA c3f317218<>+24(SB)/4, $0x3f317218
-DATA c3f317218<>+28(SB)/4, $0x3f317218
-DATA c3f317218<>+32(SB)/4, $0x3f317218
-DATA c3f317218<>+36(SB)/4, $0x3f317218
-DATA c3f317218<>+40(SB)/4, $0x3f317218
-DATA c3f317218<>+44(SB)/4, $0x3f317218
-DATA c3f317218<>+48(SB)/4, $0x3f317218
-DATA c3f317218<>+52(SB)/4, $0x3f317218
-DATA c3f317218<>+56(SB)/4, $0x3f317218
-DATA c3f317218<>+60(SB)/4, $0x3f317218
-GLOBL c3f317218<>(SB), RODATA|NOPTR, $64
-
-DATA cbab6cd42<>+0(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+4(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+8(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+12(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+16(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+20(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+24(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+28(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+32(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+36(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+40(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+44(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+48(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+52(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+56(SB)/4, $0xbab6cd42
-DATA cbab6cd42<>+60(SB)/4, $0xbab6cd42
-GLOBL cbab6cd42<>(SB), RODATA|NOPTR, $64
-
-DATA c3c091487<>+0(SB)/4, $0x3c091487
-DATA c3c091487<>+4(SB)/4, $0x3c091487
-DATA c3c091487<>+8(SB)/4, $0x3c091487
-DATA c3c091487<>+12(SB)/4, $0x3c091487
-DATA c3c091487<>+16(SB)/4, $0x3c091487
-DATA c3c091487<>+20(SB)/4, $0x3c091487
-DATA c3c091487<>+24(SB)/4, $0x3c091487
-DATA c3c091487<>+28(SB)/4, $0x3c091487
-DATA c3c091487<>+32(SB)/4, $0x3c091487
-DATA c3c091487<>+36(SB)/4, $0x3c091487
-DATA c3c091487<>+40(SB)/4, $0x3c091487
-DATA c3c091487<>+44(SB)/4, $0x3c091487
-DATA c3c091487<>+48(SB)/4, $0x3c091487
-DATA c3c091487<>+52(SB)/4, $0x3c091487
-DATA c3c091487<>+56(SB)/4, $0x3c091487
-DATA c3c091487<>+60(SB)/4, $0x3c091487
-GLOBL c3c091487<>(SB), RODATA|NOPTR, $64
-
-DATA cbd2aaa43<>+0(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+4(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+8(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+12(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+16(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+20(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+24(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+28(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+32(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+36(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+40(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+44(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+48(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+52(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+56(SB)/4, $0xbd2aaa43
-DATA cbd2aaa43<>+60(SB)/4, $0xbd2aaa43
-GLOBL cbd2aaa43<>(SB), RODATA|NOPTR, $64
-
-DATA c3e2aaa57<>+0(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+4(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+8(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+12(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+16(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+20(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+24(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+28(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+32(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+36(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+40(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+44(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+48(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+52(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+56(SB)/4, $0x3e2aaa57
-DATA c3e2aaa57<>+60(SB)/4, $0x3e2aaa57
-GLOBL c3e2aaa57<>(SB), RODATA|NOPTR, $64
+DATA lookupOffsets<>+0(SB)/4, $0x03020100
+DATA lookupOffsets<>+4(SB)/4, $0x03020100
+DATA lookupOffsets<>+8(SB)/4, $0x03020100
+DATA lookupOffsets<>+12(SB)/4, $0x03020100
+DATA lookupOffsets<>+16(SB)/4, $0x03020100
+DATA lookupOffsets<>+20(SB)/4, $0x03020100
+DATA lookupOffsets<>+24(SB)/4, $0x03020100
+DATA lookupOffsets<>+28(SB)/4, $0x03020100
+DATA lookupOffsets<>+32(SB)/4, $0x03020100
+DATA lookupOffsets<>+36(SB)/4, $0x03020100
+DATA lookupOffsets<>+40(SB)/4, $0x03020100
+DATA lookupOffsets<>+44(SB)/4, $0x03020100
+DATA lookupOffsets<>+48(SB)/4, $0x03020100
+DATA lookupOffsets<>+52(SB)/4, $0x03020100
+DATA lookupOffsets<>+56(SB)/4, $0x03020100
+DATA lookupOffsets<>+60(SB)/4, $0x03020100
+GLOBL lookupOffsets<>(SB), RODATA|NOPTR, $64
 
 // func floorAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX
@@ -2619,6 +2588,24 @@ DATA c3eaaaaad<>+52(SB)/4, $0x3eaaaaad
 DATA c3eaaaaad<>+56(SB)/4, $0x3eaaaaad
 DATA c3eaaaaad<>+60(SB)/4, $0x3eaaaaad
 GLOBL c3eaaaaad<>(SB), RODATA|NOPTR, $64
+
+DATA c3f317218<>+0(SB)/4, $0x3f317218
+DATA c3f317218<>+4(SB)/4, $0x3f317218
+DATA c3f317218<>+8(SB)/4, $0x3f317218
+DATA c3f317218<>+12(SB)/4, $0x3f317218
+DATA c3f317218<>+16(SB)/4, $0x3f317218
+DATA c3f317218<>+20(SB)/4, $0x3f317218
+DATA c3f317218<>+24(SB)/4, $0x3f317218
+DATA c3f317218<>+28(SB)/4, $0x3f317218
+DATA c3f317218<>+32(SB)/4, $0x3f317218
+DATA c3f317218<>+36(SB)/4, $0x3f317218
+DATA c3f317218<>+40(SB)/4, $0x3f317218
+DATA c3f317218<>+44(SB)/4, $0x3f317218
+DATA c3f317218<>+48(SB)/4, $0x3f317218
+DATA c3f317218<>+52(SB)/4, $0x3f317218
+DATA c3f317218<>+56(SB)/4, $0x3f317218
+DATA c3f317218<>+60(SB)/4, $0x3f317218
+GLOBL c3f317218<>(SB), RODATA|NOPTR, $64
 
 DATA c7f7fffff<>+0(SB)/4, $0x7f7fffff
 DATA c7f7fffff<>+4(SB)/4, $0x7f7fffff
@@ -4174,60 +4161,6 @@ DATA c3fbd70a4<>+56(SB)/4, $0x3fbd70a4
 DATA c3fbd70a4<>+60(SB)/4, $0x3fbd70a4
 GLOBL c3fbd70a4<>(SB), RODATA|NOPTR, $64
 
-DATA lookupBits<>+0(SB)/4, $0x00000007
-DATA lookupBits<>+4(SB)/4, $0x00000007
-DATA lookupBits<>+8(SB)/4, $0x00000007
-DATA lookupBits<>+12(SB)/4, $0x00000007
-DATA lookupBits<>+16(SB)/4, $0x00000007
-DATA lookupBits<>+20(SB)/4, $0x00000007
-DATA lookupBits<>+24(SB)/4, $0x00000007
-DATA lookupBits<>+28(SB)/4, $0x00000007
-DATA lookupBits<>+32(SB)/4, $0x00000007
-DATA lookupBits<>+36(SB)/4, $0x00000007
-DATA lookupBits<>+40(SB)/4, $0x00000007
-DATA lookupBits<>+44(SB)/4, $0x00000007
-DATA lookupBits<>+48(SB)/4, $0x00000007
-DATA lookupBits<>+52(SB)/4, $0x00000007
-DATA lookupBits<>+56(SB)/4, $0x00000007
-DATA lookupBits<>+60(SB)/4, $0x00000007
-GLOBL lookupBits<>(SB), RODATA|NOPTR, $64
-
-DATA lookupBytes<>+0(SB)/4, $0x01010101
-DATA lookupBytes<>+4(SB)/4, $0x01010101
-DATA lookupBytes<>+8(SB)/4, $0x01010101
-DATA lookupBytes<>+12(SB)/4, $0x01010101
-DATA lookupBytes<>+16(SB)/4, $0x01010101
-DATA lookupBytes<>+20(SB)/4, $0x01010101
-DATA lookupBytes<>+24(SB)/4, $0x01010101
-DATA lookupBytes<>+28(SB)/4, $0x01010101
-DATA lookupBytes<>+32(SB)/4, $0x01010101
-DATA lookupBytes<>+36(SB)/4, $0x01010101
-DATA lookupBytes<>+40(SB)/4, $0x01010101
-DATA lookupBytes<>+44(SB)/4, $0x01010101
-DATA lookupBytes<>+48(SB)/4, $0x01010101
-DATA lookupBytes<>+52(SB)/4, $0x01010101
-DATA lookupBytes<>+56(SB)/4, $0x01010101
-DATA lookupBytes<>+60(SB)/4, $0x01010101
-GLOBL lookupBytes<>(SB), RODATA|NOPTR, $64
-
-DATA lookupOffsets<>+0(SB)/4, $0x03020100
-DATA lookupOffsets<>+4(SB)/4, $0x03020100
-DATA lookupOffsets<>+8(SB)/4, $0x03020100
-DATA lookupOffsets<>+12(SB)/4, $0x03020100
-DATA lookupOffsets<>+16(SB)/4, $0x03020100
-DATA lookupOffsets<>+20(SB)/4, $0x03020100
-DATA lookupOffsets<>+24(SB)/4, $0x03020100
-DATA lookupOffsets<>+28(SB)/4, $0x03020100
-DATA lookupOffsets<>+32(SB)/4, $0x03020100
-DATA lookupOffsets<>+36(SB)/4, $0x03020100
-DATA lookupOffsets<>+40(SB)/4, $0x03020100
-DATA lookupOffsets<>+44(SB)/4, $0x03020100
-DATA lookupOffsets<>+48(SB)/4, $0x03020100
-DATA lookupOffsets<>+52(SB)/4, $0x03020100
-DATA lookupOffsets<>+56(SB)/4, $0x03020100
-DATA lookupOffsets<>+60(SB)/4, $0x03020100
-GLOBL lookupOffsets<>(SB), RODATA|NOPTR, $64
-
 DATA cbfb8aa3b<>+0(SB)/4, $0xbfb8aa3b
 DATA cbfb8aa3b<>+4(SB)/4, $0xbfb8aa3b
 DATA cbfb8aa3b<>+8(SB)/4, $0xbfb8aa3b
@@ -4890,24 +4823,6 @@ DATA twoMinus64<>+52(SB)/4, $0x1f800000
 DATA twoMinus64<>+56(SB)/4, $0x1f800000
 DATA twoMinus64<>+60(SB)/4, $0x1f800000
 GLOBL twoMinus64<>(SB), RODATA|NOPTR, $64
-
-DATA half<>+0(SB)/4, $0x3f000000
-DATA half<>+4(SB)/4, $0x3f000000
-DATA half<>+8(SB)/4, $0x3f000000
-DATA half<>+12(SB)/4, $0x3f000000
-DATA half<>+16(SB)/4, $0x3f000000
-DATA half<>+20(SB)/4, $0x3f000000
-DATA half<>+24(SB)/4, $0x3f000000
-DATA half<>+28(SB)/4, $0x3f000000
-DATA half<>+32(SB)/4, $0x3f000000
-DATA half<>+36(SB)/4, $0x3f000000
-DATA half<>+40(SB)/4, $0x3f000000
-DATA half<>+44(SB)/4, $0x3f000000
-DATA half<>+48(SB)/4, $0x3f000000
-DATA half<>+52(SB)/4, $0x3f000000
-DATA half<>+56(SB)/4, $0x3f000000
-DATA half<>+60(SB)/4, $0x3f000000
-GLOBL half<>(SB), RODATA|NOPTR, $64
 
 // func geluGradAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -16698,150 +16613,6 @@ loop1:
 
 end1:
 	VZEROUPPER; RET
-
-DATA erfTable0<>+0(SB)/4, $0xbc925906
-DATA erfTable0<>+4(SB)/4, $0x3c899ce8
-DATA erfTable0<>+8(SB)/4, $0x3bbba18d
-DATA erfTable0<>+12(SB)/4, $0xbc077272
-DATA erfTable0<>+16(SB)/4, $0xbb7aabda
-DATA erfTable0<>+20(SB)/4, $0x3b976b78
-DATA erfTable0<>+24(SB)/4, $0x3b5c9df7
-DATA erfTable0<>+28(SB)/4, $0xbb7df94e
-DATA erfTable0<>+32(SB)/4, $0xbc925906
-DATA erfTable0<>+36(SB)/4, $0x3c899ce8
-DATA erfTable0<>+40(SB)/4, $0x3bbba18d
-DATA erfTable0<>+44(SB)/4, $0xbc077272
-DATA erfTable0<>+48(SB)/4, $0xbb7aabda
-DATA erfTable0<>+52(SB)/4, $0x3b976b78
-DATA erfTable0<>+56(SB)/4, $0x3b5c9df7
-DATA erfTable0<>+60(SB)/4, $0xbb7df94e
-GLOBL erfTable0<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable1<>+0(SB)/4, $0xbc062381
-DATA erfTable1<>+4(SB)/4, $0xbd64bd9c
-DATA erfTable1<>+8(SB)/4, $0x3c293c14
-DATA erfTable1<>+12(SB)/4, $0x3cc30a6f
-DATA erfTable1<>+16(SB)/4, $0x3b8cf678
-DATA erfTable1<>+20(SB)/4, $0xbc27faf8
-DATA erfTable1<>+24(SB)/4, $0xbbd71686
-DATA erfTable1<>+28(SB)/4, $0x3bed7e1d
-DATA erfTable1<>+32(SB)/4, $0xbc062381
-DATA erfTable1<>+36(SB)/4, $0xbd64bd9c
-DATA erfTable1<>+40(SB)/4, $0x3c293c14
-DATA erfTable1<>+44(SB)/4, $0x3cc30a6f
-DATA erfTable1<>+48(SB)/4, $0x3b8cf678
-DATA erfTable1<>+52(SB)/4, $0xbc27faf8
-DATA erfTable1<>+56(SB)/4, $0xbbd71686
-DATA erfTable1<>+60(SB)/4, $0x3bed7e1d
-GLOBL erfTable1<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable2<>+0(SB)/4, $0x3ded8c9c
-DATA erfTable2<>+4(SB)/4, $0x3c0cf97b
-DATA erfTable2<>+8(SB)/4, $0xbd902436
-DATA erfTable2<>+12(SB)/4, $0xbc93a9bd
-DATA erfTable2<>+16(SB)/4, $0x3c1bf37c
-DATA erfTable2<>+20(SB)/4, $0x3c3fa3a5
-DATA erfTable2<>+24(SB)/4, $0x3bb25225
-DATA erfTable2<>+28(SB)/4, $0xbbb102a2
-DATA erfTable2<>+32(SB)/4, $0x3ded8c9c
-DATA erfTable2<>+36(SB)/4, $0x3c0cf97b
-DATA erfTable2<>+40(SB)/4, $0xbd902436
-DATA erfTable2<>+44(SB)/4, $0xbc93a9bd
-DATA erfTable2<>+48(SB)/4, $0x3c1bf37c
-DATA erfTable2<>+52(SB)/4, $0x3c3fa3a5
-DATA erfTable2<>+56(SB)/4, $0x3bb25225
-DATA erfTable2<>+60(SB)/4, $0xbbb102a2
-GLOBL erfTable2<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable3<>+0(SB)/4, $0xba1ce21f
-DATA erfTable3<>+4(SB)/4, $0x3e3b78a8
-DATA erfTable3<>+8(SB)/4, $0x3d8d69a7
-DATA erfTable3<>+12(SB)/4, $0xbd31c05f
-DATA erfTable3<>+16(SB)/4, $0xbd06feda
-DATA erfTable3<>+20(SB)/4, $0xbc30353f
-DATA erfTable3<>+24(SB)/4, $0xbb33df8b
-DATA erfTable3<>+28(SB)/4, $0x3b04b96f
-DATA erfTable3<>+32(SB)/4, $0xba1ce21f
-DATA erfTable3<>+36(SB)/4, $0x3e3b78a8
-DATA erfTable3<>+40(SB)/4, $0x3d8d69a7
-DATA erfTable3<>+44(SB)/4, $0xbd31c05f
-DATA erfTable3<>+48(SB)/4, $0xbd06feda
-DATA erfTable3<>+52(SB)/4, $0xbc30353f
-DATA erfTable3<>+56(SB)/4, $0xbb33df8b
-DATA erfTable3<>+60(SB)/4, $0x3b04b96f
-GLOBL erfTable3<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable4<>+0(SB)/4, $0xbec08c93
-DATA erfTable4<>+4(SB)/4, $0xbe1607f0
-DATA erfTable4<>+8(SB)/4, $0x3e0dcae4
-DATA erfTable4<>+12(SB)/4, $0x3e0dd3f6
-DATA erfTable4<>+16(SB)/4, $0x3d443761
-DATA erfTable4<>+20(SB)/4, $0x3c0ff63b
-DATA erfTable4<>+24(SB)/4, $0x3a952a9e
-DATA erfTable4<>+28(SB)/4, $0xb9ca2cc2
-DATA erfTable4<>+32(SB)/4, $0xbec08c93
-DATA erfTable4<>+36(SB)/4, $0xbe1607f0
-DATA erfTable4<>+40(SB)/4, $0x3e0dcae4
-DATA erfTable4<>+44(SB)/4, $0x3e0dd3f6
-DATA erfTable4<>+48(SB)/4, $0x3d443761
-DATA erfTable4<>+52(SB)/4, $0x3c0ff63b
-DATA erfTable4<>+56(SB)/4, $0x3a952a9e
-DATA erfTable4<>+60(SB)/4, $0xb9ca2cc2
-GLOBL erfTable4<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable5<>+0(SB)/4, $0xb5fd614d
-DATA erfTable5<>+4(SB)/4, $0xbee0f6c8
-DATA erfTable5<>+8(SB)/4, $0xbed48b02
-DATA erfTable5<>+12(SB)/4, $0xbe36a664
-DATA erfTable5<>+16(SB)/4, $0xbd2929b7
-DATA erfTable5<>+20(SB)/4, $0xbbb3f2e5
-DATA erfTable5<>+24(SB)/4, $0xb9ee46ff
-DATA erfTable5<>+28(SB)/4, $0x37da472b
-DATA erfTable5<>+32(SB)/4, $0xb5fd614d
-DATA erfTable5<>+36(SB)/4, $0xbee0f6c8
-DATA erfTable5<>+40(SB)/4, $0xbed48b02
-DATA erfTable5<>+44(SB)/4, $0xbe36a664
-DATA erfTable5<>+48(SB)/4, $0xbd2929b7
-DATA erfTable5<>+52(SB)/4, $0xbbb3f2e5
-DATA erfTable5<>+56(SB)/4, $0xb9ee46ff
-DATA erfTable5<>+60(SB)/4, $0x37da472b
-GLOBL erfTable5<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable6<>+0(SB)/4, $0x3e0375d5
-DATA erfTable6<>+4(SB)/4, $0x3f60f7dd
-DATA erfTable6<>+8(SB)/4, $0x3ed48916
-DATA erfTable6<>+12(SB)/4, $0x3df39114
-DATA erfTable6<>+16(SB)/4, $0x3ca94a67
-DATA erfTable6<>+20(SB)/4, $0x3b0ee538
-DATA erfTable6<>+24(SB)/4, $0x3913cd77
-DATA erfTable6<>+28(SB)/4, $0x365ed137
-DATA erfTable6<>+32(SB)/4, $0x3e0375d5
-DATA erfTable6<>+36(SB)/4, $0x3f60f7dd
-DATA erfTable6<>+40(SB)/4, $0x3ed48916
-DATA erfTable6<>+44(SB)/4, $0x3df39114
-DATA erfTable6<>+48(SB)/4, $0x3ca94a67
-DATA erfTable6<>+52(SB)/4, $0x3b0ee538
-DATA erfTable6<>+56(SB)/4, $0x3913cd77
-DATA erfTable6<>+60(SB)/4, $0x365ed137
-GLOBL erfTable6<>(SB), RODATA|NOPTR, $64
-
-DATA erfTable7<>+0(SB)/4, $0x00000000
-DATA erfTable7<>+4(SB)/4, $0x3f053f7b
-DATA erfTable7<>+8(SB)/4, $0x3f57bb3d
-DATA erfTable7<>+12(SB)/4, $0x3f7752ab
-DATA erfTable7<>+16(SB)/4, $0x3f7ecd71
-DATA erfTable7<>+20(SB)/4, $0x3f7fe554
-DATA erfTable7<>+24(SB)/4, $0x3f7ffe8d
-DATA erfTable7<>+28(SB)/4, $0x3f7ffff4
-DATA erfTable7<>+32(SB)/4, $0x00000000
-DATA erfTable7<>+36(SB)/4, $0x3f053f7b
-DATA erfTable7<>+40(SB)/4, $0x3f57bb3d
-DATA erfTable7<>+44(SB)/4, $0x3f7752ab
-DATA erfTable7<>+48(SB)/4, $0x3f7ecd71
-DATA erfTable7<>+52(SB)/4, $0x3f7fe554
-DATA erfTable7<>+56(SB)/4, $0x3f7ffe8d
-DATA erfTable7<>+60(SB)/4, $0x3f7ffff4
-GLOBL erfTable7<>(SB), RODATA|NOPTR, $64
 
 // func floorAVX512(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512F
