@@ -18,10 +18,10 @@ type Tensors struct {
 
 // Inputs lists the inputs of a Functional model. Its data are one array, a list in this order, or a dict by input
 // names.
-func Inputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: tensors} }
+func Inputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: slices.Clone(tensors)} }
 
 // Outputs lists the outputs of a Functional model.
-func Outputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: tensors} }
+func Outputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: slices.Clone(tensors)} }
 
 // Dict gives the inputs or outputs of a Functional model by name. They are sorted by name.
 func Dict(tensors map[string]*layers.KerasTensor) Tensors {

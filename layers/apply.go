@@ -114,6 +114,7 @@ func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	if a, order, ok := dictOfImages(l, inputs); ok {
 		return inOrder(ApplyArguments(l, a), order)
 	}
+	inputs = slices.Clone(inputs) // the caller may use its slice for the next layer
 	n := &Node{Layer: l, Inputs: inputs}
 	for _, t := range inputs {
 		n.call.inputs = append(n.call.inputs, Operand{Tensor: t})
