@@ -141,13 +141,23 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 // gradient in float32 is not rounded before.
 func halfUpdate(b *build) (update, error) {
 	half, count := halfOf[b.in(0).Typ.DType], len(b.n.Outputs)
-	one := make([]float32, 1)
-	begin, step, err := updateRule(b, func(o *plan.Operand) float32 {
-		half.Widen(one, plan.Data[uint16](o)[:1])
-		return one[0]
+	rate, steps := b.in(2), b.in(3)
+	var numbers [2]float32 // the rate and the number of steps, which workers only read
+	before, step, err := updateRule(b, func(o *plan.Operand) float32 {
+		if o == rate {
+			return numbers[0]
+		}
+		return numbers[1]
 	})
 	if err != nil {
 		return update{}, err
+	}
+	begin := func() {
+		half.Widen(numbers[:1], plan.Data[uint16](rate)[:1])
+		half.Widen(numbers[1:], plan.Data[uint16](steps)[:1])
+		if before != nil {
+			before()
+		}
 	}
 	var from, to [3]*plan.Operand
 	for i := range count {
