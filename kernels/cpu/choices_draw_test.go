@@ -114,8 +114,18 @@ func (d *choiceDraw) convolution() bool {
 	return d.output(ir.Conv, a, d.input(t, x...), d.input(t, kernel...))
 }
 
-// product draws a product of matrices, or a batch of products.
+// product draws a product of matrices, or a batch of products. Some have long sums and few results, some are those of a
+// matrix with itself.
 func (d *choiceDraw) product() bool {
+	switch d.IntN(8) {
+	case 0:
+		k := d.about(1000, 50000)
+		return k*300 < int(d.most) && d.output(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, d.input(ir.Float32, k, d.about(1, 16)), d.input(ir.Float32, k, []int{d.about(1, 16), 16 * d.about(1, 8)}[d.IntN(2)]))
+	case 1:
+		m, k := d.about(1, 500), d.about(1, 500)
+		x := d.input(d.float(), m, k)
+		return float64(m)*float64(m)*float64(k) < d.most && d.output(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{1}}, x, x)
+	}
 	m, n, k := d.about(1, 2000), d.about(1, 2000), d.about(1, 4000)
 	batch := ir.Shape{}
 	for range []int{0, 0, 1, 2}[d.IntN(4)] {
