@@ -125,7 +125,7 @@ func checkGraph(t testing.TB, g message, outer, names map[string]bool, out *mode
 	}
 	for _, v := range g.messages(t, 5) {
 		define(v.text(8))
-		size := map[int]int{1: 4, 2: 1, 6: 4, 7: 8, 9: 1, 11: 8, 12: 4}[v.number(2)]
+		size := map[int]int{1: 4, 2: 1, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 16: 2}[v.number(2)]
 		dims := []int{}
 		for _, d := range v[1] {
 			dims = append(dims, int(d.(uint64)))
