@@ -46,7 +46,7 @@ type Winograd struct {
 const (
 	winogradChannels   = 32  // fewer do not pay for the transformations
 	winogradPixels     = 5   // along each axis: fewer leave too few tiles for a product;
-	winogradPixelsAVX2 = 9   // with AVX2, whose products of few rows read the many weights more slowly, up to this many lose more for one image than they gain for eight
+	winogradPixelsAVX2 = 8   // with AVX2, whose products of few rows read the many weights more slowly, up to this many lose more for one image than they gain for eight
 	winogradLarge      = 25  // fewest tiles of 4x4 outputs of an image: fewer fill no products, and the kernel has more matrices to read
 	largeWhole         = 16  // fewest of them if the image cuts none off
 	minLargeSavings    = 3.2 // direct products for each of Winograd's that make tiles of 4x4 pay for few channels too
@@ -110,7 +110,7 @@ const (
 	minLineSavings   = 1.3 // direct products for each of Winograd's, for kernels of one row
 	minGroupSavings  = 1.8 // the same for large kernels, whose groups are transformed one by one
 
-	lineTilesAVX2, groupTilesAVX2, minLineSavingsAVX2 = 13, 25, 1.5 // with AVX2
+	lineTilesAVX2, groupTilesAVX2, minLineSavingsAVX2 = 13, 17, 1.5 // with AVX2
 
 	maxKernelBytes = 32 << 20 // most bytes of a transformed kernel
 )
