@@ -10,9 +10,9 @@ import (
 )
 
 // Under a mixed-precision policy, predictions read float32 weights in 16 bits. Where weights have 16 bits, small models
-// compute in float32 (excess.go). The converted weights stay with their
-// buffer, in a buffer of their own, until the weights change. All programs share them, and products keep panels of them
-// (weights.go) as they do of weights that have 16 bits from the start.
+// compute in float32 (excess.go). The converted weights stay with their buffer, in a buffer of their own, until the
+// weights change. All programs share them, and products keep panels of them (weights.go) as they do of weights that
+// have 16 bits from the start.
 
 // halves holds the contents of a buffer in 16-bit types, or those of a buffer of 16 bits in float32.
 type halves struct {

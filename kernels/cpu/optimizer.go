@@ -51,9 +51,7 @@ func buildOptimizerUpdate(b *build) (func(), error) {
 	})
 	return func() {
 		for i := range updates {
-			if updates[i].begin != nil {
-				updates[i].begin()
-			}
+			updates[i].begin()
 		}
 		loop()
 	}, nil
