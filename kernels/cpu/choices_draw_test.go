@@ -119,8 +119,8 @@ func (d *choiceDraw) convolution() bool {
 func (d *choiceDraw) product() bool {
 	switch d.IntN(8) {
 	case 0:
-		k := d.about(1000, 50000)
-		return k*300 < int(d.most) && d.output(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, d.input(ir.Float32, k, d.about(1, 16)), d.input(ir.Float32, k, []int{d.about(1, 16), 16 * d.about(1, 8)}[d.IntN(2)]))
+		k, t := d.about(1000, 50000), []ir.DType{ir.Float32, ir.Float32, ir.Float64}[d.IntN(3)]
+		return k*300 < int(d.most) && d.output(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, d.input(t, k, d.about(1, 16)), d.input(t, k, []int{d.about(1, 16), 16 * d.about(1, 8)}[d.IntN(2)]))
 	case 1:
 		m, k := d.about(1, 500), d.about(1, 500)
 		x := d.input(d.float(), m, k)

@@ -130,8 +130,8 @@ func interleaveElements[T uint8 | uint16 | uint32 | uint64](dst unsafe.Pointer, 
 	}
 }
 
-// leastShuffled is the number of elements times the square of their repetitions from which on shuffles of AVX2 repeat
-// them faster.
+// leastShuffled is the number of elements times the square of their repetitions from which on shuffles repeat them
+// faster: four times, or with AVX2 also twice.
 const leastShuffled = 1 << 12
 
 // repeatedElements is a broadcast that repeats every element two to four times.
@@ -148,8 +148,8 @@ func (b *build) repeatedElements() (func(), bool) {
 	if size < 4 && vec.NewRepeats(size, shape[last]) != nil {
 		return nil, false // vectors do that in a copy
 	}
-	if shape[last] != 3 && in.N*shape[last]*shape[last] >= leastShuffled && usesAVX2() {
-		return nil, false // its shuffles repeat many elements two and four times faster
+	if n := shape[last]; in.N*n*n >= leastShuffled && (n == 4 || n == 2 && usesAVX2()) {
+		return nil, false
 	}
 	sources := slices.Repeat([]*plan.Operand{in}, shape[last])
 	if !interleaves(sources, in.N, size) || !byInterleaving.Taken() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -17,8 +18,9 @@ const (
 	slidingSpan  = 64   // span of the longest lines, in elements including gaps
 	slidingInner = 16   // largest number of interleaved lines
 	slidingBlock = 2048 // elements of a block
+	slidingLines = 8    // fewest lines: fewer cost less than the calls
 
-	// With AVX2, many long lines are faster in columns, and interleaved lines that fill a vector as they are.
+	// On amd64, many long lines are faster in columns, and interleaved lines that fill a vector as they are.
 	slidingLength = 12  // length of single lines of float32 up to which any number of them is computed this way,
 	slidingMost   = 32  // and length up to which few are:
 	slidingFew    = 512 // fewer than that many,
@@ -28,11 +30,11 @@ const (
 
 // slides reports whether extremes along the group are computed this way.
 func slides[T block.Float](g geometry.AxisGroup) bool {
-	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Length*g.Inner <= slidingSpan && (!usesAVX2() || slidesAVX2[T](g)) && bySliding.Taken()
+	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Outer*g.Inner >= slidingLines && g.Length*g.Inner <= slidingSpan && (!isa.Active().Has(isa.Vectors256) || slidesFew[T](g)) && bySliding.Taken()
 }
 
-// slidesAVX2 reports whether lines that are short enough gain with AVX2.
-func slidesAVX2[T block.Float](g geometry.AxisGroup) bool {
+// slidesFew reports whether the lines are short or few enough on amd64.
+func slidesFew[T block.Float](g geometry.AxisGroup) bool {
 	single := unsafe.Sizeof(T(0)) == 4
 	switch {
 	case g.Inner > 1:

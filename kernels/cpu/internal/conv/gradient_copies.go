@@ -32,7 +32,7 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	width := micro.PanelWidth[T]()
 	tiles := s.Kernel[1] * ceil(s.Kernel[2]*s.InChannels, 14)
 	out := s.Out()
-	if usesAVX2() && !copiesAVX2(s, out) || volume(out) <= copiedLeast || s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || !byGradientCopies.Taken() {
+	if (usesAVX2() || volume(s.Strides) > 1) && !copiesFew(s, out) || volume(out) <= copiedLeast || s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || !byGradientCopies.Taken() {
 		return gradientCopies{}
 	}
 	var zero T
@@ -46,8 +46,9 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	return gradientCopies{rows: rows, pixels: pixels, panel: rows * pixels * width, line: line, input: ((rows-1)*s.Strides[1] + (s.Kernel[1]-1)*s.Dilation[1] + 1) * line}
 }
 
-// copiesAVX2 reports whether copies pay with AVX2: for few images, of one row, or of few pixels under large windows.
-func copiesAVX2(s *Shape, out [3]int) bool {
+// copiesFew reports whether copies pay with AVX2, or where a stride skips pixels: for few images, of one row, or of few
+// pixels under large windows.
+func copiesFew(s *Shape, out [3]int) bool {
 	return s.Batch <= 2 && (out[0]*out[1] == 1 || volume(s.Kernel) >= 25 && volume(out) <= 64)
 }
 

@@ -8,6 +8,7 @@ const (
 	seenFilters = 8 // filters of a channel from which on tiles are full enough without copies
 	seenForward = 7 // the same for results, whose tiles hold many pixels
 
+	manyFilters  = 5 // filters of a channel from which on strided windows do not repeat it, except for input gradients
 	manyTapsAVX2 = 9 // taps from which on channels that fill no vector are repeated whatever the stride
 	longRowAVX2  = 5 // taps of a row from which on a vector of filters is repeated in float64
 

@@ -27,7 +27,7 @@ const (
 
 // copiesOut reports whether groups may be copied out.
 func copiesOut(s *Shape) bool {
-	return s.Batch > 0 && s.Groups > 1 && !s.Pairs && !s.without() && s.sizeX() > 0 && s.sizeY() > 0 && groupedLanes[float32](s) == 0 && !isWide[float32](s, 10) && bySplits.Taken()
+	return s.Batch > 0 && s.Groups > 1 && !s.Pairs && !s.without() && s.sizeX() > 0 && s.sizeY() > 0 && groupedLanes[float32](s) == 0 && !isWide[float32](s, 10)
 }
 
 // splits reports whether an operation may be split up. It ignores the batch and the height, because they must not
@@ -49,8 +49,9 @@ func splits(s *Shape) bool {
 // splitsForward reports whether the convolution is split up.
 func splitsForward[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
-	return single[T]() && splits(s) && (s.manyFilters() || in == 1 && out >= splitSparse && volume(s.Strides) >= splitSkipped ||
-		in > 1 && out >= splitVolume && volume(s.Kernel) >= splitTaps && (s.Kernel[0] > 1 || s.Dilation[2] > 1))
+	return single[T]() && (s.manyFilters() && s.Kernel[0] > 1 || in == 1 && out >= splitSparse && volume(s.Strides) >= splitSkipped ||
+		in > 1 && out >= splitVolume && volume(s.Kernel) >= splitTaps && (s.Kernel[0] > 1 || s.Dilation[2] > 1)) &&
+		splits(s) && bySplits.Taken()
 }
 
 // splitsGradients reports whether the gradients are split up. Groups of a few inputs with one or two outputs are better
@@ -59,12 +60,12 @@ func splitsForward[T Float](s *Shape) bool {
 func splitsGradients[T Float](s *Shape, o operation) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	if s.covers() && (in > 1 || out > splitVolume) && (o == ofData && s.coversManyTaps() || o == ofWeights && splitsCovered[T](s)) {
-		return single[T]() && copiesOut(s)
+		return single[T]() && copiesOut(s) && bySplits.Taken()
 	}
-	if in == 1 && out <= splitVolume || out <= planesFilters && in < splitPlanes || volume(s.Strides) > splitSkipped && !s.manyFilters() {
+	if in == 1 && (out <= splitVolume || o == ofData) || out <= planesFilters && in < splitPlanes || volume(s.Strides) > splitSkipped && !s.manyFilters() {
 		return false
 	}
-	return single[T]() && splits(s) && (volume(s.Kernel) >= splitTaps || s.manyFilters())
+	return single[T]() && (volume(s.Kernel) >= splitTaps || s.manyFilters()) && splits(s) && bySplits.Taken()
 }
 
 // coversManyTaps reports, for a window that covers the image, whether the input gradient has so many taps that copies

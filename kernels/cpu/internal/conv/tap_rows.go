@@ -28,9 +28,10 @@ const (
 	tapRowsElement = 12      // half cycles times lanes to store and add an element of z
 	tapRowsImage   = 1200    // half cycles of overhead for an image
 	tapRowsBlock   = 8       // rows that micro.TransposeShort reads
-	tapRowsPixels  = 9       // with AVX2: fewest pixels of an image,
+	tapRowsInside  = 3       // products with taps outside the result count if all products are more than so many times those inside
+	tapRowsPixels  = 9       // in volumes, and with AVX2: fewest pixels of an image,
 	tapRowsBeyond  = 16      // unless the window has so many times the image's pixels,
-	tapRowsTerms   = 150     // and fewest products of pixels and terms of a sum for each square of the channels
+	tapRowsTerms   = 150     // and, with AVX2, fewest products of pixels and terms of a sum for each square of the channels
 )
 
 // tapRows is the geometry of a convolution, or of an input gradient, whose taps become rows.
@@ -65,7 +66,7 @@ func newTapRows[T Float](s *Shape, o operation) (tapRows, bool) {
 			g.low[i], g.step[i] = -s.PadLow[i], s.Dilation[i]
 		}
 	}
-	return g, g.pays(lanes) && (!usesAVX2() || g.paysAVX2()) && g.cut() && byTapRows.Taken()
+	return g, g.pays(lanes) && g.paysPixels() && g.cut() && byTapRows.Taken()
 }
 
 // pays compares costs for each pixel of x, in half cycles times lanes, with those of tiles whose columns are the taps
@@ -91,11 +92,15 @@ func (g *tapRows) pays(lanes int) bool {
 	adds := spreadAdd*(ceil(g.taps[2], g.stride[2])+1)*ceil(g.channels, lanes) + spreadRow
 	plain := lanes * (g.taps[0]*g.taps[1]*vectors*g.sums + volume(g.stride)*adds)
 	image := g.pixels()
+	if inside, all := g.inside(); tapRowsInside*inside < all && volume(g.taps) < tapRowsBeyond*image {
+		plain = plain * tapRowsInside * inside / all
+	}
 	mine := volume(g.taps)*g.channels*(g.sums*3/2+tapRowsElement) + 2*g.sums + lanes*tapRowsImage/image
 	return 10*mine <= 9*plain
 }
 
-// pixels is the number of pixels of an image, which is taken to be square, since the height must not change bits.
+// pixels is the number of pixels of an image, or of a plane of a volume, which is taken to be square, since the height
+// must not change bits.
 func (g *tapRows) pixels() int {
 	if g.in[1] > 1 || g.taps[1] > 1 {
 		return g.in[2] * g.in[2]
@@ -103,11 +108,37 @@ func (g *tapRows) pixels() int {
 	return g.in[2]
 }
 
-// paysAVX2 reports whether an image has enough pixels and terms of a sum for its channels. Otherwise several small
-// images are better computed together. This follows a grid of 500 shapes on Zen 3.
-func (g *tapRows) paysAVX2() bool {
+// inside returns how many of all products of a pixel with a tap lie inside the result, along the depth and the width.
+// Along the height, it takes the same part of them as along the width.
+func (g *tapRows) inside() (inside, all int) {
+	inside, all = g.insideAxis(0)
+	n, of := g.insideAxis(2)
+	if g.in[1] > 1 || g.taps[1] > 1 {
+		n, of = n*n, of*of
+	}
+	return inside * n, all * of
+}
+
+func (g *tapRows) insideAxis(axis int) (inside, all int) {
+	for t := range g.taps[axis] {
+		at := g.low[axis] + t*g.step[axis]
+		first, end := max(ceil(-at, g.stride[axis]), 0), min(ceil(g.out[axis]-at, g.stride[axis]), g.in[axis])
+		inside += max(end-first, 0)
+	}
+	return inside, g.in[axis] * g.taps[axis]
+}
+
+// paysPixels reports whether an image has enough pixels and, with AVX2, terms of a sum for its channels. Otherwise
+// several small images are better computed together. This follows grids of shapes on Zen 3 and 4.
+func (g *tapRows) paysPixels() bool {
 	pixels := g.pixels()
-	return pixels >= tapRowsPixels && g.sums*pixels >= tapRowsTerms*g.channels*g.channels || volume(g.taps) >= tapRowsBeyond*pixels
+	switch {
+	case volume(g.taps) >= tapRowsBeyond*pixels:
+		return true
+	case usesAVX2():
+		return pixels >= tapRowsPixels && g.sums*pixels >= tapRowsTerms*g.channels*g.channels
+	}
+	return g.taps[0] == 1 || pixels >= tapRowsPixels
 }
 
 // cut cuts the result into bands, and reports whether their products fit into memory.

@@ -27,7 +27,9 @@ const (
 	wideWeights = 16 << 10 // bytes of repeated weights: a part of the first-level cache
 	evenSurplus = 24       // overhead, in columns, of a piece that is not whole vectors
 
-	wideRow            = 8  // outputs of a row from which on strided windows of a single tap gain
+	wideRow            = 8  // outputs of a row from which on strided windows of a single tap gain,
+	wideStrided        = 4  // other strided windows,
+	wideGradient       = 12 // and their kernel gradients
 	volumeTaps         = 15 // outputs of a row times taps along it, from which on strided volumes gain,
 	volumeGradientTaps = 25 // and their kernel gradients
 )
@@ -51,12 +53,13 @@ type wide struct {
 
 // isWide reports whether the shape may be computed along the width. Many channels fill the vectors of tiles well enough
 // even if they are not whole vectors: channels as columns are faster once they fill that many eighths of a panel, or,
-// with a stride or with AVX2, the shortest vector.
+// with a stride or on amd64, the shortest vector; and so they are if not even a row of the result fills it.
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
+	narrow := micro.NarrowChannels[T]()
 	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > 0 && s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width &&
-		(s.OutChannels < micro.NarrowChannels[T]() || !usesAVX2()) &&
-		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s)) && byWide.Taken()
+		(s.OutChannels < narrow || !isa.Active().Has(isa.Vectors256)) && s.Out()[2]*s.OutChannels >= narrow &&
+		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s, eighths > 8)) && byWide.Taken()
 }
 
 // usesAVX2 reports whether the widest vectors in use are those of AVX2, so that rules for these hold.
@@ -65,7 +68,7 @@ func usesAVX2() bool {
 }
 
 // byVectors returns the number for AVX2, if that is in use, or the other one.
-func byVectors[N int | float64](usual, avx2 N) N {
+func byVectors(usual, avx2 int) int {
 	if usesAVX2() {
 		return avx2
 	}
@@ -79,12 +82,19 @@ func volumesWide[T Float](s *Shape, gradient bool) bool {
 	if gradient {
 		least = volumeGradientTaps
 	}
-	return single[T]() && s.OutChannels < narrow && row*s.OutChannels >= narrow && (s.Strides[2] == 1 || row*s.Kernel[2] >= least)
+	return single[T]() && s.OutChannels < narrow && row*s.OutChannels >= narrow && (s.Strides[2] == 1 || row*s.Kernel[2] >= least) &&
+		(!gradient || 2*row >= s.Kernel[2])
 }
 
-// stridesWide reports whether a shape with a stride may be.
-func stridesWide[T Float](s *Shape) bool {
-	return single[T]() && s.Dilation[2] == 1 && s.depthwise() && s.OutChannels < micro.NarrowChannels[T]()
+// stridesWide reports whether a shape with a stride may be, and whether its kernel gradient may.
+func stridesWide[T Float](s *Shape, gradient bool) bool {
+	least := wideStrided
+	if s.Kernel[0] > 1 { // see volumesWide
+		least = 1
+	} else if gradient {
+		least = wideGradient
+	}
+	return single[T]() && s.Dilation[2] == 1 && s.depthwise() && s.OutChannels < micro.NarrowChannels[T]() && s.Out()[2] >= least
 }
 
 // isWideForward reports whether the convolution is computed along the width; if package micro slides over rows, it is

@@ -61,7 +61,9 @@ func TestWideBounds(t *testing.T) {
 		}{
 			{[3]int{1, 9, 2*wideRow - 1}, [3]int{1, 1, 1}, [3]int{1, 2, 2}, true, false, false},
 			{[3]int{1, 9, 2*wideRow - 2}, [3]int{1, 1, 1}, [3]int{1, 2, 2}, false, false, false},
-			{[3]int{1, 9, 2*wideRow - 2}, [3]int{1, 2, 1}, [3]int{1, 2, 2}, true, true, true},
+			{[3]int{1, 9, 2*wideGradient - 1}, [3]int{1, 2, 1}, [3]int{1, 2, 2}, true, true, true},
+			{[3]int{1, 9, 2*wideGradient - 2}, [3]int{1, 2, 1}, [3]int{1, 2, 2}, true, true, false},
+			{[3]int{1, 9, 2*wideStrided - 2}, [3]int{1, 2, 1}, [3]int{1, 2, 2}, false, false, false},
 			{[3]int{4, 9, 2*volumeTaps/3 + 1}, [3]int{2, 3, 3}, [3]int{1, 1, 2}, true, true, false},
 			{[3]int{4, 9, 2*volumeTaps/3 - 1}, [3]int{2, 3, 3}, [3]int{1, 1, 2}, false, false, false},
 			{[3]int{4, 9, 2*volumeGradientTaps/3 + 4}, [3]int{2, 3, 3}, [3]int{1, 1, 2}, true, true, true},
@@ -70,6 +72,12 @@ func TestWideBounds(t *testing.T) {
 			s := Shape{Batch: 2, In: c.in, Kernel: c.kernel, Strides: c.strides, InChannels: 5, OutChannels: 5, Groups: 5}
 			n := s.normal()
 			require.Equal(t, []bool{long && c.forward, long && c.data, long && c.gradient}, []bool{isWideForward[float32](&n), isWideData[float32](&n), isWideGradient[float32](&n)}, "%+v", n)
+		}
+		for width := 1; long && width < 3; width++ { // a row fills the shortest vector, or does not
+			s := Shape{Batch: 2, In: [3]int{1, 9, width}, Kernel: [3]int{1, 2, 1}, InChannels: 5, OutChannels: 5, Groups: 5}
+			n := s.normal()
+			require.Equal(t, width > 1, isWideForward[float32](&n))
+			require.Equal(t, width > 1, isWideGradient[float32](&n))
 		}
 	})
 }

@@ -13,9 +13,9 @@ import (
 // depend on who computed which piece.
 
 const (
-	fewLeast = 2048    // fewest products of a sum; other ways lose little while
-	fewLong  = 1 << 13 // there are fewer than these
-	fewRows  = 1024    // products of a sum in a piece
+	fewLeast   = 2048 // fewest products of a sum
+	fewRows    = 1024 // products of a sum in a piece
+	fewResults = 64   // bytes of the most results
 )
 
 // isFew reports whether the product is computed this way. A single row is a weighted sum of rows of B, which is faster
@@ -25,14 +25,7 @@ func (a *Args[T]) isFew() bool {
 		a.Packed || a.Panels != nil || a.Accumulate || a.ReLU || a.Bias != nil || !isa.Active().Has(isa.Vectors256) {
 		return false
 	}
-	results, longest := 16, 16
-	if a.K >= fewLong {
-		results = 100
-	}
-	if sizeOf[T]() > 4 {
-		results, longest = results/4, 10
-	}
-	return a.M*a.N <= results && max(a.M, a.N) <= longest && byFew.Taken()
+	return a.M*a.N*int(sizeOf[T]()) <= fewResults && byFew.Taken()
 }
 
 // fewSize is the scratch memory for the results of all pieces and for the columns of each worker.

@@ -63,6 +63,7 @@ func testFlat[T Float](t *testing.T, p *pool.Pool, rng *rand.Rand) {
 // TestPlans: a pool that has room for more workers than are active plans for the active ones, in the same scratch
 // memory.
 func TestPlans(t *testing.T) {
+	defer isa.OverrideHalfUnits(false)()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	p := pool.Shared()
 	if p.Size() < 2 {

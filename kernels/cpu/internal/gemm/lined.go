@@ -11,14 +11,19 @@ import (
 // memory.
 
 const (
-	linedMost  = 1 << 16 // multiplications of one matrix product
-	linedTime  = 1 << 10 // overhead of a line, in multiplications
-	linedBlock = 1 << 12 // elements of copied panels: they stay in the first-level cache
+	linedMost  = 1 << 16  // multiplications of one matrix product
+	linedTime  = 1 << 10  // overhead of a line, in multiplications
+	linedBlock = 1 << 12  // elements of copied panels: they stay in the first-level cache
+	linedCols  = 256      // columns of a B that is not transposed from which on results of
+	linedBytes = 16 << 10 // so many bytes are better written product by product: a panel of many products touches too many pages
 )
 
 // isLined reports whether the product is a batch of small ones. A transposed B that all share is packed once instead.
 func (a *Args[T]) isLined() bool {
 	if a.Batch == [2]int{1, 1} || a.Panels != nil || a.Packed {
+		return false
+	}
+	if a.N >= linedCols && !a.TransB && a.M*a.N*int(sizeOf[T]()) >= linedBytes {
 		return false
 	}
 	return max(a.M, a.N, a.K) <= linedMost && a.M*a.N*a.K <= linedMost && !(a.TransB && a.StrideB == [2]int{}) && byLined.Taken()

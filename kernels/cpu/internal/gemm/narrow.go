@@ -16,6 +16,7 @@ import (
 const (
 	narrowMinCols = 24      // products of fewer columns are always computed this way,
 	narrowMaxCols = 128     // those of at most that many if sums are not short: for more, transposing A or reading it as it is costs less
+	narrowMinRows = 16      // rows of C from which on it has vectors to fill, if it has fewer rows than columns
 	narrowChunk   = 512     // columns of Cᵀ (rows of C) in a chunk, and more while
 	narrowBytes   = 1 << 18 // the chunk is smaller
 
@@ -39,7 +40,7 @@ func (a *Args[T]) isNarrow() bool {
 	if !a.isLargeA() {
 		pays = a.M >= narrowSmallRows && a.K >= narrowSmallSums && a.mostlyPadding()
 	}
-	return pays && byNarrow.Taken()
+	return pays && a.M >= min(a.N, narrowMinRows) && byNarrow.Taken()
 }
 
 // mostlyPadding reports whether B would leave vectors of its panels mostly empty.

@@ -18,7 +18,9 @@ const (
 	streamMinSums = 8       // fewest, however long the rows are
 	streamMinRows = 3       // rows of C: fewer read B at the speed of memory anyway
 	streamMaxRows = 256     // rows in a chunk
-	streamMinSize = 3 << 19 // bytes of B
+	streamMinSize = 3 << 19 // bytes of B,
+	streamNear    = 1 << 24 // or so many where a third-level cache that few cores share is as fast for units of 256 bits
+	streamPanels  = 4       // fewest panels of B: the rows of a narrow one follow each other closely enough
 	streamBytes   = 1 << 18 // bytes of a chunk of C, which has at least maxCols columns
 	streamAhead   = 2       // panels from what is read to what is prefetched
 	streamFewRows = 4       // most rows for which a call for each panel of a part takes long compared with the products
@@ -28,15 +30,23 @@ const (
 // streams reports whether a B that is read in place comes through memory. Several workers have more room in their
 // caches, and weights that are in one worker's cache, for the update too, must not move to another's.
 func (a *Args[T]) streams(workers int) bool {
-	if a.Packed || a.TransB || a.Accumulate || a.M < streamMinRows || a.N < micro.PanelWidth[T]() {
+	if a.Packed || a.TransB || a.Accumulate || a.M < streamMinRows || a.N < streamPanels*micro.PanelWidth[T]() {
 		return false
 	}
 	size := a.K * a.N * int(sizeOf[T]())
-	pays := size > streamMinSize
+	pays := size > streamLeast()
 	if workers > 1 {
 		pays = a.isFlat() && size > workers*flatShare
 	}
 	return pays && byStream.Taken()
+}
+
+// streamLeast returns the bytes of B from which on it comes through memory, or through a slow cache.
+func streamLeast() int {
+	if isa.NearCache() && isa.HalfUnits() {
+		return streamNear
+	}
+	return streamMinSize
 }
 
 // streamParts returns the number of parts in which a block of products is added. Families with lower tiles than AVX-512
