@@ -68,7 +68,7 @@ func usesAVX2() bool {
 }
 
 // byVectors returns the number for AVX2, if that is in use, or the other one.
-func byVectors(usual, avx2 int) int {
+func byVectors[N int | float64](usual, avx2 N) N {
 	if usesAVX2() {
 		return avx2
 	}

@@ -104,12 +104,13 @@ func (w *Winograd) prepare(side int) {
 }
 
 const (
-	lineTiles        = 8   // fewest tiles of a row of pixels, for kernels of one row: fewer leave the tiles of products empty,
-	lineTilesAVX2    = 13  // and with AVX2
-	groupTiles       = 17  // fewest tiles of an image, for large kernels
+	lineTiles        = 6   // fewest tiles of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
+	groupTiles       = 6   // fewest tiles of an image, for large kernels
 	minInputChannels = 8   // fewest input channels: fewer fill no vectors
-	minLineSavings   = 1.5 // direct products for each of Winograd's, for kernels of one row
+	minLineSavings   = 1.3 // direct products for each of Winograd's, for kernels of one row
 	minGroupSavings  = 1.8 // the same for large kernels, whose groups are transformed one by one
+
+	lineTilesAVX2, groupTilesAVX2, minLineSavingsAVX2 = 13, 17, 1.5 // with AVX2
 
 	maxKernelBytes = 32 << 20 // most bytes of a transformed kernel
 )
@@ -118,9 +119,9 @@ const (
 // of an image.
 func (w *Winograd) savesEnough(tiles int) bool {
 	n := &w.shape
-	least, savesEnough := groupTiles, minGroupSavings
+	least, savesEnough := byVectors(groupTiles, groupTilesAVX2), minGroupSavings
 	if w.flat {
-		least, savesEnough = byVectors(lineTiles, lineTilesAVX2), minLineSavings
+		least, savesEnough = byVectors(lineTiles, lineTilesAVX2), byVectors(minLineSavings, minLineSavingsAVX2)
 	}
 	return tiles >= least && 4*w.KernelSize() <= maxKernelBytes && n.InChannels >= minInputChannels && w.Spared() >= savesEnough
 }
