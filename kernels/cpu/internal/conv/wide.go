@@ -67,14 +67,6 @@ func usesAVX2() bool {
 	return isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) && byRulesAVX2.Taken()
 }
 
-// byVectors returns the number for AVX2, if that is in use, or the other one.
-func byVectors[N int | float64](usual, avx2 N) N {
-	if usesAVX2() {
-		return avx2
-	}
-	return usual
-}
-
 // volumesWide reports whether windows of several planes may be computed along the width, and whether their kernel
 // gradients may. They need fewer channels than fill the shortest vector and, with a stride, rows that are long enough.
 func volumesWide[T Float](s *Shape, gradient bool) bool {

@@ -44,16 +44,15 @@ type Winograd struct {
 }
 
 const (
-	winogradChannels   = 32  // fewer do not pay for the transformations
-	winogradPixels     = 5   // along each axis: fewer leave too few tiles for a product;
-	winogradPixelsAVX2 = 8   // with AVX2, whose products of few rows read the many weights more slowly, up to this many lose more for one image than they gain for eight
-	winogradLarge      = 25  // fewest tiles of 4x4 outputs of an image: fewer fill no products, and the kernel has more matrices to read
-	largeWhole         = 16  // fewest of them if the image cuts none off
-	minLargeSavings    = 3.2 // direct products for each of Winograd's that make tiles of 4x4 pay for few channels too
-	winogradTiles      = 64  // tiles of a block; each block reads the kernel
-	manyTiles          = 112
-	fewTiles           = 42        // the same if each tile sees several groups of taps
-	fitsCache          = 512 << 10 // bytes of a kernel that stays in the second-level cache
+	winogradChannels = 32  // fewer do not pay for the transformations
+	winogradPixels   = 5   // along each axis: fewer leave too few tiles for a product
+	winogradLarge    = 25  // fewest tiles of 4x4 outputs of an image: fewer fill no products, and the kernel has more matrices to read
+	largeWhole       = 16  // fewest of them if the image cuts none off
+	minLargeSavings  = 3.2 // direct products for each of Winograd's that make tiles of 4x4 pay for few channels too
+	winogradTiles    = 64  // tiles of a block; each block reads the kernel
+	manyTiles        = 112
+	fewTiles         = 42        // the same if each tile sees several groups of taps
+	fitsCache        = 512 << 10 // bytes of a kernel that stays in the second-level cache
 )
 
 // NewWinograd returns nil if [Forward] is better. That depends only on the shape of an image and of the kernel.
@@ -77,7 +76,7 @@ func NewWinograd(s *Shape) *Winograd {
 		if min(w.depth(), n.OutChannels) < winogradChannels || !w.savesEnough(tiles) {
 			return nil
 		}
-	case min(w.out[1], w.out[2]) < byVectors(winogradPixels, winogradPixelsAVX2) || min(n.InChannels, n.OutChannels) < winogradChannels && !w.paysForFewChannels(tiles):
+	case min(w.out[1], w.out[2]) < winogradPixels || min(n.InChannels, n.OutChannels) < winogradChannels && !w.paysForFewChannels(tiles):
 		return nil
 	case tiles < winogradLarge && (tiles < largeWhole || w.out[1]%4 != 0 || w.out[2]%4 != 0):
 		w.prepare(2)
@@ -110,8 +109,6 @@ const (
 	minLineSavings   = 1.3 // direct products for each of Winograd's, for kernels of one row
 	minGroupSavings  = 1.8 // the same for large kernels, whose groups are transformed one by one
 
-	lineTilesAVX2, groupTilesAVX2, minLineSavingsAVX2 = 13, 17, 1.5 // with AVX2
-
 	maxKernelBytes = 32 << 20 // most bytes of a transformed kernel
 )
 
@@ -119,9 +116,9 @@ const (
 // of an image.
 func (w *Winograd) savesEnough(tiles int) bool {
 	n := &w.shape
-	least, savesEnough := byVectors(groupTiles, groupTilesAVX2), minGroupSavings
+	least, savesEnough := groupTiles, minGroupSavings
 	if w.flat {
-		least, savesEnough = byVectors(lineTiles, lineTilesAVX2), byVectors(minLineSavings, minLineSavingsAVX2)
+		least, savesEnough = lineTiles, minLineSavings
 	}
 	return tiles >= least && 4*w.KernelSize() <= maxKernelBytes && n.InChannels >= minInputChannels && w.Spared() >= savesEnough
 }
