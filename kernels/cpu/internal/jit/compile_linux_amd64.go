@@ -45,6 +45,7 @@ type compiler struct {
 	isNumber func(pointer uint8) bool
 	bases    [256]int // general registers of pointers
 	tail     bool     // the body for the elements that fill no vector
+	roots    bool     // see approximatesRoots
 
 	at       [values]int // the register that holds a value
 	holds    [registers]int
@@ -68,6 +69,8 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	}
 	c := &compiler{steps: steps, size: size, isNumber: isNumber}
 	c.avx2 = !isa.Active().Has(isa.Vectors512)
+	roots, inTurns := c.approximatesRoots()
+	c.roots = roots
 	c.placePointers()
 	c.forget()
 	c.fix()
@@ -79,10 +82,14 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	c.bytes(0x48, 0x83, 0xfa, lanes) // count < lanes?
 	short := c.jump(0x82)
 	loop := len(c.code)
-	c.body()
-	c.bytes(0x48, 0x83, 0xc1, lanes) // index += lanes
-	c.bytes(0x48, 0x83, 0xea, lanes) // count -= lanes
-	c.bytes(0x48, 0x83, 0xfa, lanes)
+	c.vector(lanes)
+	if inTurns {
+		single := c.jump(0x82)
+		c.roots = false
+		c.vector(lanes)
+		c.roots = true
+		c.land(single, len(c.code)) // the flags are those of the last comparison either way
+	}
 	c.land(c.jump(0x83), loop)
 	c.land(short, len(c.code))
 	c.bytes(0x48, 0x85, 0xd2)
@@ -103,6 +110,14 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	c.bytes(0xc5, 0xf8, 0x77, 0xc3) // VZEROUPPER, RET
 	c.noteFailures(end)
 	return executable(c.finish(), c.avx2)
+}
+
+// vector emits the body for a whole vector of elements, and the comparison that says whether there is another one.
+func (c *compiler) vector(lanes byte) {
+	c.body()
+	c.bytes(0x48, 0x83, 0xc1, lanes) // index += lanes
+	c.bytes(0x48, 0x83, 0xea, lanes) // count -= lanes
+	c.bytes(0x48, 0x83, 0xfa, lanes)
 }
 
 // nextLine emits the move to the next line and returns the jump that leaves after the last one. There, pointers do not

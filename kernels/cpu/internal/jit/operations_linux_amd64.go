@@ -135,6 +135,8 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 		return []uint64{twice(1)}
 	case Lookup:
 		return []uint64{twice(s.Lookup.Last), 0}
+	case vec.ChainSqrt, Rsqrt:
+		return c.constantsOfRoot(s)
 	case vec.ChainFloatToInt:
 		return c.truncateConstants()
 	}
@@ -185,6 +187,10 @@ func (c *compiler) immediate(i instruction, reg, v, rm int, number byte) {
 // compute emits a step whose result goes to register r and whose operands are in registers.
 func (c *compiler) compute(s *Step, r int, in [3]int) {
 	op, a, b := s.Op, in[0], in[1]
+	if op == Rsqrt && c.roots {
+		c.inverseRoot(r, a)
+		return
+	}
 	if op >= firstFunction {
 		c.function(&inlines[op-firstFunction], r, in)
 		return
@@ -266,6 +272,10 @@ func (c *compiler) computeOne(s *Step, r, a int) {
 	case vec.ChainRelu:
 		c.registers(c.float(0x5f), r, c.constantRegister(0), a, predicate{})
 	case vec.ChainSqrt:
+		if c.roots {
+			c.root(r, a)
+			return
+		}
 		c.registers(c.float(0x51), r, 0, a, predicate{})
 	case vec.ChainRound:
 		round(0)
