@@ -87,35 +87,10 @@ func Roll(x *Tensor, shift, axis int) *Tensor {
 	return Concatenate(axis, SliceAxis(x, axis, cut, n), SliceAxis(x, axis, 0, cut))
 }
 
-// Tril keeps the lower triangle of the last two axes: elements with column - row <= k; the others become zero.
-func Tril(x *Tensor, k int) *Tensor { return triangle(x, ir.Le, k) }
-
-// Triu keeps the upper triangle of the last two axes: elements with column - row >= k; the others become zero.
-func Triu(x *Tensor, k int) *Tensor { return triangle(x, ir.Ge, k) }
-
-func triangle(x *Tensor, d ir.Direction, k int) *Tensor {
-	if x.Rank() < 2 {
-		Failf(x.g, "a triangle needs a tensor of rank 2 or more, received shape %v", x.Shape())
-	}
-	rows, columns := x.Dim(-2), x.Dim(-1)
-	if rows == 1 && dim.Known(columns) { // the kept part is one piece, and needs no mask as large as the tensor
-		low, high := make([]int, x.Rank()), make([]int, x.Rank())
-		last := x.Rank() - 1
-		if d == ir.Ge {
-			low[last] = min(max(k, 0), columns) //dim:known
-		} else {
-			high[last] = columns - min(max(min(k, columns)+1, 0), columns) //dim:known
-		}
-		kept := SliceAxis(x, last, low[last], columns-high[last]) //dim:known
-		return Pad(kept, low, high, 0)
-	}
-	return Where(diagonals(x, d, k, rows, columns), x, ZerosLike(x))
-}
-
 // diagonals is the bool (rows, columns) matrix that says whether column - row is in relation d to k.
 func diagonals(t Traced, d ir.Direction, k, rows, columns int) *Tensor {
-	k = min(max(k, -1<<30), 1<<30) // beyond every matrix, and small enough for row + k not to overflow
-	column, row := Iota(t, ir.Int32, 0, columns), AddScalar(Iota(t, ir.Int32, 0, rows), float64(k))
+	k = min(max(k, -1<<30), 1<<30) //dim:known a number; beyond every matrix, and small enough for row + k not to overflow
+	column, row := Iota(t, ir.Int32, 0, columns), AddScalar(Iota(t, ir.Int32, 0, rows), float64(k)) //dim:known a number
 	return compare(d, BroadcastTo(column, rows, columns), BroadcastTo(ExpandDims(row, 1), rows, columns))
 }
 

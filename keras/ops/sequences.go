@@ -29,8 +29,9 @@ func ExtractSequences(x *Tensor, length, stride int) *Tensor {
 	parts := (length + stride - 1) / stride
 	if dim.Known(count) && count > 0 && count <= max(min(fewWindows, parts/2), 1) {
 		var windows []*Tensor
+		row := ExpandDims(x, -2)
 		for i := range count { //dim:known
-			windows = append(windows, ExpandDims(SliceAxis(x, -1, i*stride, i*stride+length), -2)) //dim:known
+			windows = append(windows, SliceAxis(row, -1, i*stride, i*stride+length)) //dim:known
 		}
 		return Concatenate(-2, windows...)
 	}

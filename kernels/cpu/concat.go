@@ -56,7 +56,8 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 
 // concatMoves lists the copies of operands that have elements and are not in place yet. Slices of a large enough piece
 // are copied from the sliced value. Slices that each continue where the previous one ends, such as the steps of
-// overlapping windows, become one copy.
+// overlapping windows, become one copy, and so do slices of one element along the axis that are at equal distances, such
+// as windows themselves.
 func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0
@@ -69,6 +70,15 @@ func (b *build) concatMoves(axis int) (moves []pieceMove) {
 		if cut := b.Cut(b.n, v); cut != nil {
 			m.source = &b.Operands[cut.Inputs[0]]
 			src, m.from = slicedStrides(m.source.Typ, cut.Attrs.(ir.SliceAttrs))
+		}
+		if last := len(moves) - 1; last >= 0 && strides != nil && t.Shape[axis] == 1 { // there is no distance along the axis yet
+			d := m.from - moves[last].from
+			if shape[axis] == 1 && d > 0 {
+				strides[axis] = d
+			}
+			if d == shape[axis]*strides[axis] {
+				src[axis] = strides[axis]
+			}
 		}
 		if _, placed := b.Parts[v]; placed {
 			strides = nil
