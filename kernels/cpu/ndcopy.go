@@ -131,8 +131,9 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	bytes := c.dims[inner] * c.size
 	rows := contiguous && !short && bytes >= leastRow && bytes <= mostRow
 	backwards := c.src[inner] == -c.size && c.dst[inner] == c.size && !short
-	if rows || backwards {
-		o.longestLast()
+	if swapped := (rows || backwards) && o.longestLast(); swapped && rows {
+		c.runRows(dst, src, &o, bytes)
+		return
 	} else if short {
 		o.longLast()
 	}
@@ -152,6 +153,27 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 			c.box(d, s, n, o.dst[o.n], o.src[o.n])
 		default:
 			c.row(d, s, c.dims[inner])
+		}
+	}
+}
+
+// rowsPiece is how many bytes of rows are copied along one axis before a shorter one is advanced, so that repeated or
+// neighbouring rows are still in the cache.
+const rowsPiece = 16 << 10
+
+// runRows copies rows whose last two axes, the second of which is the longer one, are copied piece by piece.
+func (c *ndCopy) runRows(dst, src unsafe.Pointer, o *odometer, bytes int) {
+	o.n -= 2
+	few, n := o.n, o.n+1
+	piece := max(rowsPiece/(bytes*o.dims[few]), 8)
+	for more := true; more; more = o.next() {
+		for first := 0; first < o.dims[n]; first += piece {
+			m := min(piece, o.dims[n]-first)
+			d, s := o.to+first*o.dst[n], o.from+first*o.src[n]
+			for range o.dims[few] {
+				copyRows(unsafe.Add(dst, d), unsafe.Add(src, s), m, bytes, o.dst[n], o.src[n])
+				d, s = d+o.dst[few], s+o.src[few]
+			}
 		}
 	}
 }
@@ -176,13 +198,15 @@ func (o *odometer) next() bool {
 	return false
 }
 
-// longestLast swaps the last two axes if the last one makes a short loop.
-func (o *odometer) longestLast() {
+// longestLast swaps the last two axes if the last one makes a short loop, and reports whether it did.
+func (o *odometer) longestLast() bool {
 	if i := o.n - 1; i > 0 && o.dims[i] < 8 && o.dims[i-1] > o.dims[i] {
 		for _, list := range []*[maxAxes]int{&o.dims, &o.dst, &o.src} {
 			list[i-1], list[i] = list[i], list[i-1]
 		}
+		return true
 	}
+	return false
 }
 
 // longLast swaps the last axis, if it makes a short loop, with the innermost other axis that makes a long one.

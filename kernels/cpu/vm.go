@@ -182,9 +182,13 @@ func (b *vmBuilder) compileNodes() {
 	}
 }
 
-// elementBytes returns the memory that one element takes in all operands together.
+// elementBytes returns the memory that one element takes in all operands together, and in a concatenation; units with
+// several of these have so many operations for each block that shorter blocks would cost more than they save.
 func (b *vmBuilder) elementBytes() int {
 	bytes := b.prog.scratch / b.prog.block
+	if len(b.prog.places) == 1 {
+		bytes += b.prog.places[0].size * len(b.prog.places[0].parts)
+	}
 	for _, m := range b.prog.memory {
 		bytes += m.size
 	}
