@@ -89,7 +89,8 @@ func Roll(x *Tensor, shift, axis int) *Tensor {
 
 // diagonals is the bool (rows, columns) matrix that says whether column - row is in relation d to k.
 func diagonals(t Traced, d ir.Direction, k, rows, columns int) *Tensor {
-	k = min(max(k, -1<<30), 1<<30) //dim:known a number; beyond every matrix, and small enough for row + k not to overflow
+	// Beyond every matrix, and small enough for row + k not to overflow.
+	k = min(max(k, -1<<30), 1<<30)                                                                  //dim:known a number
 	column, row := Iota(t, ir.Int32, 0, columns), AddScalar(Iota(t, ir.Int32, 0, rows), float64(k)) //dim:known a number
 	return compare(d, BroadcastTo(column, rows, columns), BroadcastTo(ExpandDims(row, 1), rows, columns))
 }

@@ -56,8 +56,8 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 
 // concatMoves lists the copies of operands that have elements and are not in place yet. Slices of a large enough piece
 // are copied from the sliced value. Slices that each continue where the previous one ends, such as the steps of
-// overlapping windows, become one copy, and so do slices of one element along the axis that are at equal distances, such
-// as windows themselves.
+// overlapping windows, become one copy, and so do slices of one element along the axis that are at equal distances,
+// such as windows themselves.
 func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0

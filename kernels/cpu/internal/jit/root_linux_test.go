@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestRootsBesideQuotients: square roots and inverse ones are rounded as IEEE 754 says also where a quotient in the same
-// list of steps makes the multipliers compute them: all significands of two binades, so that even and odd exponents are
-// among them, and floats of all magnitudes. Subnormals, which steps treat as zero, are left out.
+// TestRootsBesideQuotients: square roots and inverse ones are rounded as IEEE 754 says also where a quotient in the
+// same list of steps makes the multipliers compute them: all significands of two binades, so that even and odd
+// exponents are among them, and floats of all magnitudes. Subnormals, which steps treat as zero, are left out.
 func TestRootsBesideQuotients(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		rootsBesideQuotients(t, 0x3f000000, 1<<24, 1)
