@@ -39,7 +39,7 @@ const (
 	looksUp               // the constant is the index of a table
 )
 
-// function emits a function on registers.
+// function emits the instructions of a function on registers.
 func (c *compiler) function(f *inline, r int, in [3]int) {
 	var vectors, masks [16]int
 	for i := range f.vectors {

@@ -187,12 +187,8 @@ func (c *compiler) immediate(i instruction, reg, v, rm int, number byte) {
 // compute emits a step whose result goes to register r and whose operands are in registers.
 func (c *compiler) compute(s *Step, r int, in [3]int) {
 	op, a, b := s.Op, in[0], in[1]
-	if op == Rsqrt && c.roots {
-		c.inverseRoot(r, a)
-		return
-	}
 	if op >= firstFunction {
-		c.function(&inlines[op-firstFunction], r, in)
+		c.functionOf(op, r, in)
 		return
 	}
 	switch f := &forms[op]; {

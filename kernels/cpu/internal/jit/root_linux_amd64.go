@@ -75,3 +75,12 @@ func (c *compiler) inverseRoot(r, a int) {
 	c.root(t, a)
 	c.registers(map0F|0x5e, r, c.constantRegister(c.bits(1)), t, predicate{})
 }
+
+// functionOf emits a function on registers.
+func (c *compiler) functionOf(op vec.ChainOp, r int, in [3]int) {
+	if op == Rsqrt && c.roots {
+		c.inverseRoot(r, in[0])
+		return
+	}
+	c.function(&inlines[op-firstFunction], r, in)
+}
