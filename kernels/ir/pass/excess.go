@@ -176,9 +176,21 @@ func (e *excess) nodes() error {
 	if err := e.smallInputs(); err != nil {
 		return err
 	}
+	leaves := make([]bool, e.From.NumValues())
+	for _, out := range e.From.Outputs {
+		leaves[out.Value] = !e.inside && e.half(out.Value)
+	}
 	for i := range e.From.Nodes {
-		if err := e.node(&e.From.Nodes[i]); err != nil {
+		n := &e.From.Nodes[i]
+		if err := e.node(n); err != nil {
 			return err
+		}
+		for _, v := range n.Outputs { // where it is computed, so that the conversion is part of the same loop
+			if leaves[v] {
+				if _, err := e.narrowed(v); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	for _, out := range e.From.Outputs {
