@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -46,6 +47,12 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 			if p, err = excessPrecision(p, wide).Run(p); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if !plain && whole && jit.Usable() {
+		var err error
+		if p, err = pass.DecomposeHalfUpdates().Run(p); err != nil {
+			return nil, err
 		}
 	}
 	q, err := better.Run(p)
