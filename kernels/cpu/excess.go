@@ -46,9 +46,9 @@ func multiplies(p *ir.Program, of func(ir.DType) bool) bool {
 	})
 }
 
-// mixes reports whether a program converts numbers of float32 that it reads, or reads no others, as models do under a
-// policy of 16 bits. A function of 16-bit floats without products is computed as written, operation by operation, as
-// Keras does.
+// mixes reports whether a program converts to 16 bits numbers of float32 that it reads, or what it computes from them,
+// or reads no 16 bits, as models do under a policy of 16 bits. A function of 16-bit floats without products is computed
+// as written, operation by operation, as Keras does.
 func mixes(p *ir.Program) bool {
 	if !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() }) {
 		return true
@@ -57,9 +57,19 @@ func mixes(p *ir.Program) bool {
 	for _, in := range p.Inputs {
 		wide[in.Value] = p.Type(in.Value).DType == ir.Float32
 	}
-	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
-		return n.Op == ir.Convert && wide[n.Inputs[0]] && p.Type(n.Outputs[0]).DType.IsHalf()
-	})
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return wide[v] }) {
+			continue
+		}
+		for _, v := range n.Outputs {
+			if n.Op == ir.Convert && p.Type(v).DType.IsHalf() {
+				return true
+			}
+			wide[v] = p.Type(v).DType == ir.Float32
+		}
+	}
+	return false
 }
 
 // onlyHalves reports whether all that a program reads has 16 bits, as what a function of tensors reads. Models read
