@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,6 +130,28 @@ func TestFunctionsOfHalvesStay(t *testing.T) {
 					require.Equal(t, !model || !widens(p.p)(d), q.Type(n.Outputs[0]).DType == d, "%v\n%v", model, q)
 				}
 			}
+		}
+	}
+}
+
+// TestComputedNumbersOf16Bits: a prediction that rounds what it computes from float32, as a normalization does whose
+// variables have 16 bits, and converts it back, does not round it. A function that converts 16 bits alone does.
+func TestComputedNumbersOf16Bits(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		for _, of := range []ir.DType{ir.Float32, d} {
+			p := passProgram{t, ir.New("normalized")}
+			to := func(d ir.DType, v ir.Value) ir.Value { return p.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+			x, gamma := p.p.AddInput("x", ir.Type{DType: of, Shape: ir.Shape{9, 70}}), p.p.AddInput("gamma", ir.Type{DType: d, Shape: ir.Shape{9, 70}})
+			if of == d {
+				x = to(ir.Float32, x)
+			}
+			y := to(d, p.add(ir.Mul, nil, p.add(ir.Exp, nil, x), to(ir.Float32, gamma)))
+			p.p.AddOutput("y", to(ir.Float32, y))
+			p.p.Nodes[len(p.p.Nodes)-1].Scope = "" // of no layer
+			q, err := pipelineFor(1).improve(p.p, false, true)
+			require.NoError(t, err)
+			rounds := slices.ContainsFunc(q.Nodes, func(n ir.Node) bool { return q.Type(n.Outputs[0]).DType == d })
+			require.Equal(t, of == d, rounds, "%v", q)
 		}
 	}
 }

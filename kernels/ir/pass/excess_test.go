@@ -210,6 +210,25 @@ func TestExcessPrecisionOfInputs(t *testing.T) {
 	}
 }
 
+// TestExcessPrecisionOfResults: results of 16 bits are rounded next to the operation that computes them, so that they
+// are part of its loop.
+func TestExcessPrecisionOfResults(t *testing.T) {
+	b := b{t, ir.New("results")}
+	half := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float16}, b.input("x", ir.Float32, 4))
+	first := b.add(ir.Exp, nil, half)
+	second := b.add(ir.Sin, nil, first)
+	b.p.AddOutput("second", second)
+	b.p.AddOutput("first", first)
+	b.p.AddOutput("third", b.add(ir.Neg, nil, second))
+	q, err := allExcess(1 << 20).Run(b.p)
+	require.NoError(t, err)
+	var ops []ir.Op
+	for _, n := range q.Nodes {
+		ops = append(ops, n.Op)
+	}
+	require.Equal(t, []ir.Op{ir.Exp, ir.Convert, ir.Sin, ir.Convert, ir.Neg, ir.Convert}, ops)
+}
+
 // inputsOf makes numbers for the inputs of a program.
 func inputsOf(t *testing.T, p *ir.Program) (in []reference.Value) {
 	r := rand.New(rand.NewPCG(5, 6))

@@ -1,0 +1,84 @@
+package pass_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestDecomposeHalfUpdates: updates of 16-bit variables become formulas that round their results alone, and compute
+// with the gradient, and with the variable as it decays, before these are rounded. Updates of float32 stay.
+func TestDecomposeHalfUpdates(t *testing.T) {
+	rules := map[string][]float64{"sgd": nil, "momentum": {0.9}, "nesterov": {0.9}, "adam": {0.9, 0.999, 1e-4}}
+	for rule, values := range rules {
+		for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+			for _, wide := range []bool{false, true} {
+				update := func(d ir.DType) *ir.Program {
+					b := b{t, ir.New("update")}
+					to := func(d ir.DType, v ir.Value) ir.Value { return b.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+					w, g := b.input("w", ir.BFloat16, 4, 5), b.input("g", ir.BFloat16, 4, 5)
+					of := []ir.Value{w, g, b.input("rate", ir.BFloat16), b.input("step", ir.BFloat16)}
+					for range map[string]int{"momentum": 1, "nesterov": 1, "adam": 2}[rule] {
+						of = append(of, b.input("slot", ir.BFloat16, 4, 5))
+					}
+					for i := range of {
+						of[i] = to(ir.Float32, of[i])
+						if wide && i < 2 {
+							of[i] = b.add(ir.Exp, nil, of[i])
+						}
+						if d.IsHalf() {
+							of[i] = to(d, of[i])
+						}
+					}
+					out, err := b.p.Add("layer", ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: rule, Values: values}, of...)
+					require.NoError(t, err)
+					for _, v := range out {
+						b.p.AddOutput("", v)
+					}
+					return b.p
+				}
+				run := func(p *ir.Program) []reference.Value {
+					in := inputsOf(t, p)
+					for i := range in {
+						if i == 3 || i == 5 { // a number of steps, and a mean of squares
+							for j, x := range in[i].F {
+								in[i].F[j] = 1 + x*x
+							}
+						}
+						var err error
+						in[i], err = reference.FromBytes(in[i].Type, in[i].Bytes())
+						require.NoError(t, err)
+					}
+					got, err := reference.Interpreter{Round: true}.Run(p, in)
+					require.NoError(t, err)
+					return got
+				}
+				q, err := pass.DecomposeHalfUpdates().Run(update(d))
+				require.NoError(t, err)
+				for _, n := range q.Nodes {
+					require.NotEqual(t, ir.OptimizerUpdate, n.Op)
+				}
+				exact := run(update(ir.Float32))
+				for i, v := range run(q) {
+					require.Equal(t, d, v.Type.DType)
+					for j, x := range v.F {
+						require.InEpsilon(t, exact[i].F[j], x, map[ir.DType]float64{ir.BFloat16: 1.01 / 256, ir.Float16: 1.01 / 2048}[d], "%s: result %d", rule, i)
+					}
+				}
+			}
+		}
+		stays := b{t, ir.New("stays")}
+		of := []ir.Value{stays.input("w", ir.Float32, 4), stays.input("g", ir.Float32, 4), stays.input("rate", ir.Float32), stays.input("step", ir.Float32)}
+		for range map[string]int{"momentum": 1, "nesterov": 1, "adam": 2}[rule] {
+			of = append(of, stays.input("slot", ir.Float32, 4))
+		}
+		stays.p.AddOutput("", stays.add(ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: rule, Values: values}, of...))
+		q, err := pass.DecomposeHalfUpdates().Run(stays.p)
+		require.NoError(t, err)
+		require.Equal(t, stays.p, q)
+	}
+}
