@@ -32,7 +32,7 @@ func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
 	if b.in(0).Typ.DType == ir.Float64 || !b.predicts {
 		return nil
 	}
-	if kernel := b.kernel(); kernel.Mem == nil || kernel.Mem.Kind != plan.InInput {
+	if kernel := b.kernel(); kernel.Mem == nil || kernel.Mem.Kind != plan.InInput && kernel.Mem.Kind != plan.Kept {
 		return nil
 	}
 	return conv.NewWinograd(s)
@@ -65,7 +65,8 @@ func inputGradTiles(b *build, w *conv.Winograd) func() {
 }
 
 // convTiles computes a convolution by Winograd's algorithm, and the 2x2 maxima of its result if the unit takes them. In
-// a program that only predicts the kernel is a variable, whose buffer keeps the transformed kernel. If it cannot, and
+// a program that only predicts the kernel is a variable, or the kept conversion of one, whose buffer keeps the
+// transformed kernel. If it cannot, and
 // in programs that train, each run transforms the kernel, with the same result. A following batch normalization
 // computes its moments from the result, because combining the moments of the few rows of a tile would take longer.
 func convTiles(b *build, w *conv.Winograd) func() {
