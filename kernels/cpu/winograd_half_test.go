@@ -107,3 +107,48 @@ func TestHalfConvolutionsPredict(t *testing.T) {
 		}
 	}
 }
+
+// TestWinogradOfKeptKernels: a prediction whose kernel has 16 bits, and that computes in float32, gives the bits of the
+// prediction whose kernel has the same numbers in float32, by Winograd's algorithm, and keeps the transformed kernel
+// with the converted one.
+func TestWinogradOfKeptKernels(t *testing.T) {
+	const size, channels = 3 * 3 * 32 * 48, 32
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		defer func(before float64) { leastGain = before }(leastGain)
+		leastGain = math.Inf(1)
+		numbers := elementsOf[float32](float32s(size))
+		rounded := make([]uint16, size)
+		halfOf[d].Narrow(rounded, numbers)
+		halfOf[d].Widen(numbers, rounded)
+		var results [2][]byte
+		for i, of := range []ir.DType{ir.Float32, d} {
+			p := passProgram{t, ir.New("")}
+			x := p.p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{2, 28, 28, channels}})
+			kernel := p.p.AddInput("kernel", ir.Type{DType: of, Shape: ir.Shape{3, 3, channels, 48}})
+			wide, one := kernel, []int{1, 1}
+			if of == d {
+				wide = p.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, kernel)
+			}
+			p.p.AddOutput("y", p.add(ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: one, PadHigh: one, Groups: 1}, x, wide))
+			e, err := kernels.Load(Backend{}, p.p, here)
+			require.NoError(t, err)
+			from, w, y := newBuffer(here, p.p.Type(x)), newBuffer(here, p.p.Type(kernel)), newBuffer(here, p.p.Type(p.p.Outputs[0].Value))
+			require.NoError(t, from.Write(float32s(2*28*28*channels)))
+			if of == d {
+				require.NoError(t, w.Write(unsafe.Slice((*byte)(unsafe.Pointer(&rounded[0])), 2*size)))
+			} else {
+				require.NoError(t, w.Write(unsafe.Slice((*byte)(unsafe.Pointer(&numbers[0])), 4*size)))
+			}
+			for range 2 {
+				require.NoError(t, e.Run(t.Context(), []kernels.Buffer{from, w}, []kernels.Buffer{y}))
+			}
+			results[i] = bytes.Clone(y.data)
+			keeps := w
+			if of == d {
+				keeps = w.halves.each[2].in
+			}
+			require.Equal(t, keeps.version.Load(), keeps.tiles.holds.Load(), "%v: the transformed kernel is kept", of)
+		}
+		require.Equal(t, results[0], results[1])
+	}
+}

@@ -60,11 +60,39 @@ func (u *halfUpdates) formulas(n *ir.Node) ([]ir.Value, error) {
 			}
 		}
 	}
-	out, _, err := ir.Decompose(u.To, &ir.Node{Op: n.Op, Attrs: n.Attrs, Inputs: in, Scope: n.Scope})
+	var out []ir.Value
+	var err error
+	if u.descends(n) {
+		for i := 2; i < len(in) && err == nil; i++ {
+			in[i], err = u.add(n.Scope, ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, in[i])
+		}
+		if err == nil {
+			out, err = u.To.Add(n.Scope, n.Op, n.Attrs, in...)
+			out = slices.Clone(out)
+		}
+	} else {
+		out, _, err = ir.Decompose(u.To, &ir.Node{Op: n.Op, Attrs: n.Attrs, Inputs: in, Scope: n.Scope})
+	}
 	for i := range out {
 		if err == nil {
 			out[i], err = u.add(n.Scope, ir.Convert, ir.ConvertAttrs{DType: half}, out[i])
 		}
 	}
 	return out, err
+}
+
+// descends reports whether the update is plain gradient descent along a product, which backends add to the variable in
+// float32, in place, without storing it.
+func (u *halfUpdates) descends(n *ir.Node) bool {
+	if n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) != 4 {
+		return false
+	}
+	for i := u.def[n.Inputs[1]]; i >= 0; {
+		d := &u.From.Nodes[i]
+		if d.Op != ir.Convert {
+			return d.Op == ir.Dot && len(d.Attrs.(ir.DotAttrs).LhsBatch) == 0
+		}
+		i = u.def[d.Inputs[0]]
+	}
+	return false
 }
