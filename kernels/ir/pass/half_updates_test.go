@@ -82,3 +82,35 @@ func TestDecomposeHalfUpdates(t *testing.T) {
 		require.Equal(t, stays.p, q)
 	}
 }
+
+// TestHalfDescent: plain gradient descent along a product stays an update, in float32, as its product may be added in
+// place; along anything else it becomes its formula.
+func TestHalfDescent(t *testing.T) {
+	for _, product := range []bool{true, false} {
+		b := b{t, ir.New("descent")}
+		to := func(d ir.DType, v ir.Value) ir.Value { return b.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+		w, x := b.input("w", ir.Float16, 4, 4), b.input("x", ir.Float32, 4, 4)
+		g := b.add(ir.Exp, nil, x)
+		if product {
+			g = b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, x, x)
+		}
+		b.p.AddOutput("", b.add(ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: "sgd"}, w, to(ir.Float16, g), b.input("rate", ir.Float16), b.input("step", ir.Float16)))
+		q, err := pass.DecomposeHalfUpdates().Run(b.p)
+		require.NoError(t, err)
+		updates := 0
+		for _, n := range q.Nodes {
+			if n.Op == ir.OptimizerUpdate {
+				require.Equal(t, ir.Float32, q.Type(n.Inputs[0]).DType)
+				updates++
+			}
+		}
+		require.Equal(t, product, updates == 1)
+		in := inputsOf(t, b.p)
+		want, err := reference.Interpreter{}.Run(b.p, in)
+		require.NoError(t, err)
+		got, err := reference.Interpreter{}.Run(q, in)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want[0].F, got[0].F, 1e-6)
+		require.Equal(t, ir.Float16, got[0].Type.DType)
+	}
+}
