@@ -60,7 +60,11 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(BackwardDataScratch[T](&most, workers), BackwardDataScratch[T](&last, workers))
 	}
-	return backwardPanels[T](&n) + spreadBackward[T](&n)*max(workers, 1)
+	size := backwardPanels[T](&n) + spreadBackward[T](&n)*max(workers, 1)
+	if f := framesBackward[T](&n); f.on() {
+		size += f.scratch(n.Batch, n.OutChannels, workers)
+	}
+	return size
 }
 
 // backwardPanels returns the number of elements that the kernel's panels for its input gradient take, over all phases.
@@ -127,11 +131,11 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 					to = to[k.size():]
 					continue
 				}
-				c.run(p)
+				runFramed(p, c, nil)
 			}
 		}
 		if together {
-			list.run(p)
+			runFramed(p, c, list)
 		}
 	}
 	putPhases(list)

@@ -44,6 +44,8 @@ type correlation[T Float] struct {
 	local   []T    // scratch memory of the workers, for a spread or copies of rows
 	runs    []span // of taps along the width that are added one after the other, see by_taps.go; empty if each span is computed as a whole
 
+	frame frame // zeros around copies of the images, see frames.go
+
 	joins           bool // several images may be computed together, see join.go
 	images          int  // of a chunk
 	corners         int  // if images is 1: images whose corner outputs are computed together
@@ -68,6 +70,7 @@ func getCorrelation[T Float]() *correlation[T] {
 func putCorrelation[T Float](c *correlation[T]) {
 	c.x, c.y, c.w, c.bias, c.moments, c.local = nil, nil, nil, nil, nil, nil // let go of the caller's memory
 	c.wide, c.joins, c.apart, c.gathers, c.kept = wideCorrelation[T]{}, false, false, false, false
+	c.frame = frame{}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))

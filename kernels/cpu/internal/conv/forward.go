@@ -56,6 +56,9 @@ func panelsScratch[T Float](s *Shape, workers int) int {
 		return size
 	}
 	local := spreadScratch[T](s, workers)
+	if f := framesForward[T](s); f.on() {
+		local += f.scratch(s.Batch, s.InChannels, workers)
+	}
 	if local == 0 && !packForward[T](s) {
 		return 0
 	}
@@ -162,7 +165,7 @@ func forwardTiles[T Float](p *pool.Pool, n *Shape, x, kernel, bias []T, relu boo
 	c := getCorrelation[T]()
 	c.forward(n)
 	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
-	c.joins = true
+	c.joins, c.local = true, scratch
 	switch {
 	case packed:
 		c.packed, c.kept, c.spread = true, true, spread{}
@@ -174,7 +177,8 @@ func forwardTiles[T Float](p *pool.Pool, n *Shape, x, kernel, bias []T, relu boo
 	case c.packed:
 		c.w, c.local = packKernel(p, n, c.spread.columns, kernel, scratch)
 	}
-	c.run(p)
+	c.frame = framesForward[T](n)
+	runFramed(p, c, nil)
 	putCorrelation(c)
 }
 

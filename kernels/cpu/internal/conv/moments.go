@@ -20,7 +20,7 @@ const maxPointwise = 128
 // empty. The blocks depend on the shape alone.
 func NewMoments[T Float](s *Shape) *Moments[T] {
 	m := &Moments[T]{shape: s.checked(ofForward)}
-	if _, rows := newTapRows[T](&m.shape, ofForward); rows || m.shape.without() || m.shape.unfolds() || abreast[T](&m.shape, ofForward) || splitsForward[T](&m.shape) || repeats[T](&m.shape, ofForward) || planes[T](&m.shape) || apart[T](&m.shape) || m.shape.pointwise() && m.shape.InChannels > maxPointwise {
+	if _, rows := newTapRows[T](&m.shape, ofForward); rows || m.shape.without() || m.shape.unfolds() || abreast[T](&m.shape, ofForward) || splitsForward[T](&m.shape) || repeats[T](&m.shape, ofForward) || planes[T](&m.shape) || apart[T](&m.shape) || framesMoments[T](&m.shape) || m.shape.pointwise() && m.shape.InChannels > maxPointwise {
 		return nil
 	}
 	c := getCorrelation[T]()

@@ -10,6 +10,7 @@ type Plan[T Float] struct {
 	chunks   int
 	direct   bool // geometry is all that Run needs
 	pools    bool // RunPooled works
+	framed   bool // Run copies the image with zeros around it
 
 	padded *Plan[T] // with the padding as part of the input, if RunPooled works only then
 }
@@ -23,6 +24,7 @@ func NewPlan[T Float](s *Shape) *Plan[T] {
 	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut(1)
+		p.framed = framesForward[T](&p.shape).on()
 		p.pools = same && p.chunks > 0 && min(p.geometry.outs[1], p.geometry.outs[2]) >= 2 && p.geometry.seesAll() && p.shape.Groups == 1 && p.shape.InChannels > 0
 	}
 	if p.direct && !p.pools && same {
@@ -90,7 +92,7 @@ func (p *Plan[T]) Scratch() int {
 // Run is [Forward], or [ForwardPacked] if packed is set, on the calling goroutine. A plan may run on several
 // goroutines.
 func (p *Plan[T]) Run(x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
-	if !p.direct {
+	if !p.direct || p.framed {
 		forward(nil, &p.shape, x, kernel, bias, relu, y, scratch, packed)
 		return
 	}

@@ -21,6 +21,8 @@ const (
 	spreadOrder = 24      // half cycles to reorder a row of the kernel, in each call
 	spreadAdd   = 3       // half cycles to load, add and store a vector of the sums of one tap,
 	spreadRow   = 20      // and half cycles of overhead for an output
+
+	spreadJoined = 3 // outputs of a group from which on joined images are better
 )
 
 // spread is the geometry of a correlation whose taps become columns.
@@ -44,7 +46,7 @@ func (c *correlation[T]) setSpread() {
 // vectors are better read once for several images than once for each image of few pixels.
 func (c *correlation[T]) setSpreadBackward() {
 	c.setSpread()
-	if c.spread.columns > 0 && c.outGroup >= micro.PadColumns[T](1) && c.batch >= joinLeast {
+	if c.spread.columns > 0 && c.outGroup >= spreadJoined && c.batch >= joinLeast {
 		c.cutSpans()
 		if c.joinsShort() {
 			c.spread = spread{}
@@ -81,7 +83,9 @@ func setSpread(c *correlation[float32]) {
 	// Ones, the bias of a group, z, and the outputs if they fill no vector.
 	narrow := micro.NarrowChannels[float32]()
 	s.local = 2*max(c.outGroup, narrow) + s.lines*(s.pixels*s.columns+s.outputs*narrow) + narrow
-	c.spread = s
+	if s.pays(c) {
+		c.spread = s
+	}
 }
 
 // seen returns the run of inputs that the outputs [first, end) see, with the gaps in between.

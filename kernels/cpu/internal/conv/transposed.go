@@ -81,6 +81,7 @@ func transposedTiles[T Float](p *pool.Pool, n *Shape, dy, kernel, bias []T, relu
 	} else if c.depthwise && !isWideData[T](n) {
 		c.local = scratch[n.sizeKernel():]
 	}
+	c.frame = framesBackward[T](n)
 	k.kernel, k.shape, k.flip, k.lanes = kernel, *n, true, c.lanes
 	k.groups = n.Groups
 	backwardPhases(p, n, c, k, scratch)
