@@ -52,11 +52,11 @@ func TestConvolutionGathersMoments(t *testing.T) {
 		for _, bias := range []bool{false, true} {
 			p := programBuilder{ir.New(""), t}
 			of := func(shape ...int) ir.Type { return ir.Type{DType: d, Shape: shape} }
-			x, kernel, far := p.AddInput("x", of(5, 12, 11, 4)), p.AddInput("kernel", of(3, 3, 4, 6)), p.AddInput("far", of(6))
+			x, kernel, far := p.AddInput("x", of(5, 30, 28, 4)), p.AddInput("kernel", of(3, 3, 4, 6)), p.AddInput("far", of(6))
 			gamma, beta := p.AddInput("gamma", of(6)), p.AddInput("beta", of(6))
 			y := p.add(ir.Conv, ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 1}, PadHigh: []int{1, 1}, Groups: 1}, x, kernel)[0]
 			if bias {
-				y = p.add(ir.Add, nil, y, p.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{5, 12, 11, 6}, Axes: []int{3}}, far)[0])[0]
+				y = p.add(ir.Add, nil, y, p.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{5, 30, 28, 6}, Axes: []int{3}}, far)[0])[0]
 			}
 			norm := p.add(ir.BatchNorm, ir.NormAttrs{Epsilon: 1e-3}, y, gamma, beta)
 			p.AddOutput("convolution", y)

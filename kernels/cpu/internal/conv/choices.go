@@ -24,6 +24,7 @@ var (
 	bySpreadCosts     = choice.New("conv: taps as columns where they cost less")
 	bySpreads         = choice.New("conv: taps as columns")
 	byRulesAVX2       = choice.New("conv: rules for AVX2")
+	byStridedCopies   = choice.New("conv: sliding over copied rows with strides")
 	byTapRows         = choice.New("conv: taps as rows")
 	byTogether        = choice.New("conv: phases of input gradients together")
 	byUnfolds         = choice.New("conv: small images unfolded")

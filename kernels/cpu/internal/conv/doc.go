@@ -41,8 +41,8 @@
 // ones. Within a span every output is the same strided sum, which the micro-kernel of package micro computes in place,
 // so taps that meet padding cost nothing. The kernel is packed into panels where that pays. Long rows are cut into
 // pieces, so that neighbouring tiles find lines of the input in the first-level cache. There is no im2col except for
-// small volumes and some groups. The input is not padded by copying except for [Plan.RunPooled], for sequences whose
-// edges cost much (padded.go) and for some kernel gradients.
+// small volumes and some groups. The input is not padded by copying except for [Plan.RunPooled], for sequences and
+// small images whose edges cost much (padded.go, frames.go) and for some kernel gradients.
 //
 // Gradients:
 //
@@ -74,6 +74,8 @@
 //   - Convolutions to volumes of few pixels are mostly edges. Unless the products with zeros are too many, they are
 //     unfolded into one matrix product: the inputs of each output are copied, with zeros outside (unfold.go). In other
 //     short rows, except those of images, the taps along the width are added one after the other (by_taps.go).
+//   - Where most outputs of an image, or of its input gradient, are edges that see different taps, images are copied with
+//     zeros around them, so that all outputs see all taps (frames.go).
 //   - Where few outputs of an image see the same taps, the rows of a tile are the same output of several images
 //     (join.go).
 //

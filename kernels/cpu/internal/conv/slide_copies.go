@@ -15,6 +15,7 @@ import (
 
 const (
 	slideCopyNumbers = 48 << 10 // elements of the copies at a time: a part of the second-level cache
+	slideSkipOutputs = 16       // fewest outputs of a row for which windows with stride 2 gain over few channels
 	slideCopyPixels  = 4        // fewest outputs in the middle of a row for which only the inputs of the other outputs are copied
 )
 
@@ -53,8 +54,14 @@ func slidesCopies[T Float](s *Shape) bool {
 	if s.Strides[2] == 1 {
 		out = min(out, s.In[2])
 	}
-	return s.depthwise() && !s.Pairs && s.Kernel[0] == 1 && (s.Strides[2] == 1 || s.Strides[2] == 2 && s.Dilation[2] == 1 && s.OutChannels >= fetchColumns) && unit > 0 && s.Dilation[2] <= slideDilation(unit) &&
+	return s.depthwise() && !s.Pairs && s.Kernel[0] == 1 && (s.Strides[2] == 1 || s.Strides[2] == 2 && s.Dilation[2] == 1 && (s.OutChannels >= fetchColumns || s.skipsWell(unit, out) && byStridedCopies.Taken())) && unit > 0 && s.Dilation[2] <= slideDilation(unit) &&
 		micro.HasSlide[T](unit, s.OutChannels) && out >= s.Dilation[2]*micro.SlideLeast(unit, s.Strides[2]) && !slides[T](s) && bySlideCopies.Taken()
+}
+
+// skipsWell reports whether windows with stride 2 gain whatever the channels: those of two taps, and without padding
+// those of several parts of three. Parts of two lose, because each part adds to the results once more.
+func (s *Shape) skipsWell(unit, out int) bool {
+	return out >= slideSkipOutputs && (s.Kernel[2] == 2 || unit == 3 && s.Kernel[2] > 3 && s.PadLow[2] <= 0 && s.PadHigh[2] <= 0)
 }
 
 // setCopies sets the geometry for the axes of the correlation if on is set.
