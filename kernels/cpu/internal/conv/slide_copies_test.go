@@ -4,9 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -63,5 +65,22 @@ func TestDepthwiseInParts(t *testing.T) {
 		}
 		have := isa.Active().Has(isa.Vectors256)
 		require.Equal(t, have, min(inParts, 3*whole, 3*ends) > int(seeds)/10, "of %d shapes %d went in parts, %d with copies of whole rows, %d of ends", seeds, inParts, whole, ends)
+	})
+}
+
+// TestSlideStrides: windows of 2, 6 and 9 taps with stride 2 slide over few channels, too, if rows are long; the last
+// two only without padding.
+func TestSlideStrides(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		for i, k := range []int{2, 6, 9, 4, 8} {
+			for padding := range 2 {
+				s := Shape{Batch: 2, In: [3]int{1, 12, 41 + i}, InChannels: 17 + i, OutChannels: 17 + i, Groups: 17 + i, Kernel: [3]int{1, 1 + i, k}, Strides: [3]int{1, 2, 2}}
+				s.PadLow[2], s.PadHigh[2] = padding, padding
+				if n := s.normal(); micro.HasSlide[float32](3, 17) {
+					assert.Equal(t, k == 2 || k%3 == 0 && padding == 0, slidesCopies[float32](&n), "%+v", s)
+				}
+				check[float32](t, p, &s, uint64(i))
+			}
+		}
 	})
 }
