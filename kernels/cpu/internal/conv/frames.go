@@ -72,10 +72,20 @@ func (f *frame) copyCost(channels int) int {
 	return f.size[0]*f.size[1]*frameRow + frameCopy*volume(f.size)*channels/16
 }
 
-// mayFrame reports whether the general way computes the correlation, so that copies may help.
+// mayFrame reports whether the general way computes the correlation, so that copies may help. Sequences have copies of
+// their own (padded.go).
 func (c *correlation[T]) mayFrame(s *Shape) bool {
 	return single[T]() && micro.PadColumns[T](1) > 1 && !c.depthwise && !c.wide.on && !c.slides && c.lanes == 0 && !c.pairs && c.copies.unit == 0 && c.spread.columns == 0 &&
-		!s.without() && s.sizeX() > 0 && s.sizeY() > 0
+		(s.Kernel[0] > 1 || s.Kernel[1] > 1) && !s.without() && s.sizeX() > 0 && s.sizeY() > 0
+}
+
+// joinsBatch reports whether images are joined for sure: their outputs fill tiles without copies.
+func (c *correlation[T]) joinsBatch(s *Shape) bool {
+	if c.batch < joinLeast && !s.Part {
+		return false
+	}
+	c.cutSpans()
+	return c.joinsShort()
 }
 
 // framesForward returns the frame of the images of a convolution that the general way computes.
@@ -86,7 +96,9 @@ func framesForward[T Float](s *Shape) (f frame) {
 	if isWideForward[T](s) || !c.mayFrame(s) {
 		return frame{}
 	}
-	c.square()
+	if c.square(); c.joinsBatch(s) {
+		return frame{}
+	}
 	f.join(&c.axes)
 	cost := c.frameCosts(&f)
 	cost.then += f.copyCost(c.in)
@@ -121,12 +133,17 @@ func framesBackward[T Float](s *Shape) (f frame) {
 		return frame{}
 	}
 	var square frame
+	joins := false
 	if !s.eachPhase(func(axes [3]axis, _ int) {
+		if joins {
+			return
+		}
 		c.axes = axes
 		f.join(&c.axes)
 		c.square()
 		square.join(&c.axes)
-	}) || volume(f.size)*c.in > frameImage {
+		joins = c.joinsBatch(s)
+	}) || joins || volume(f.size)*c.in > frameImage {
 		return frame{}
 	}
 	var all frameCosts

@@ -22,7 +22,7 @@ const (
 	spreadAdd   = 3       // half cycles to load, add and store a vector of the sums of one tap,
 	spreadRow   = 20      // and half cycles of overhead for an output
 
-	spreadJoined = 3 // outputs of a group from which on joined images are better
+	spreadJoined = 3 // outputs of a group from which on joined images are better, with vectors of 16 numbers
 )
 
 // spread is the geometry of a correlation whose taps become columns.
@@ -46,7 +46,11 @@ func (c *correlation[T]) setSpread() {
 // vectors are better read once for several images than once for each image of few pixels.
 func (c *correlation[T]) setSpreadBackward() {
 	c.setSpread()
-	if c.spread.columns > 0 && c.outGroup >= spreadJoined && c.batch >= joinLeast {
+	least := micro.PadColumns[T](1)
+	if least == 16 {
+		least = spreadJoined
+	}
+	if c.spread.columns > 0 && c.outGroup >= least && c.batch >= joinLeast {
 		c.cutSpans()
 		if c.joinsShort() {
 			c.spread = spread{}

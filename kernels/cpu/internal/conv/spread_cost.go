@@ -13,10 +13,10 @@ const (
 	spreadOutputs = 52   // and to add those of an output
 )
 
-// pays reports whether the spread costs less than the other ways. Only vectors of 16
-// numbers were measured, and volumes lost.
+// pays reports whether the spread costs less than the other ways. Only vectors of 16 numbers were measured; volumes and
+// sequences lost.
 func (s *spread) pays(c *correlation[float32]) bool {
-	if micro.PadColumns[float32](1) != 16 || c.outGroup > spreadFew || c.axes[0].taps > 1 || c.axes[0].out > 1 {
+	if micro.PadColumns[float32](1) != 16 || c.outGroup > spreadFew || c.axes[0].taps > 1 || c.axes[0].out > 1 || c.axes[1].taps == 1 {
 		return true
 	}
 	axes := c.axes
