@@ -59,9 +59,10 @@ func slidesCopies[T Float](s *Shape) bool {
 }
 
 // skipsWell reports whether windows with stride 2 gain whatever the channels: those of two taps, and without padding
-// those of several parts of three. Parts of two lose, because each part adds to the results once more.
+// those of several parts of three, except with AVX2. Parts of two lose, because each part adds to the results once
+// more.
 func (s *Shape) skipsWell(unit, out int) bool {
-	return out >= slideSkipOutputs && (s.Kernel[2] == 2 || unit == 3 && s.Kernel[2] > 3 && s.PadLow[2] <= 0 && s.PadHigh[2] <= 0)
+	return out >= slideSkipOutputs && (s.Kernel[2] == 2 || unit == 3 && s.Kernel[2] > 3 && !usesAVX2() && s.PadLow[2] <= 0 && s.PadHigh[2] <= 0)
 }
 
 // setCopies sets the geometry for the axes of the correlation if on is set.

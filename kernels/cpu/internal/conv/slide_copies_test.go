@@ -77,7 +77,7 @@ func TestSlideStrides(t *testing.T) {
 				s := Shape{Batch: 2, In: [3]int{1, 12, 41 + i}, InChannels: 17 + i, OutChannels: 17 + i, Groups: 17 + i, Kernel: [3]int{1, 1 + i, k}, Strides: [3]int{1, 2, 2}}
 				s.PadLow[2], s.PadHigh[2] = padding, padding
 				if n := s.normal(); micro.HasSlide[float32](3, 17) {
-					assert.Equal(t, k == 2 || k%3 == 0 && padding == 0, slidesCopies[float32](&n), "%+v", s)
+					assert.Equal(t, k == 2 || k%3 == 0 && padding == 0 && !usesAVX2(), slidesCopies[float32](&n), "%+v", s)
 				}
 				check[float32](t, p, &s, uint64(i))
 			}
