@@ -6,7 +6,7 @@
 //	worker --halves [KEY...]             measures 16-bit floats beside float32
 //	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger, usual)
 //	worker --compare-ops POLICY --drawn N [--seed S]   measures the ops of N networks drawn at random under a policy beside float32
-//	worker --halves --drawn N [--seed S] quantized   measures N networks in each mode of quantization beside float32
+//	worker --halves --drawn N [--seed S] quantized   measures N networks in each mode of quantization beside float32; quantized-layers: N single layers
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
@@ -125,6 +125,8 @@ func compareHalves(seed uint64, count int, secs float64, rounds int) error {
 		return comparePolicies(os.Stdout, policyKeys(flag.Args()), halfPolicies, secs, rounds)
 	case slices.Contains(flag.Args(), quantizedKind):
 		return comparePolicies(os.Stdout, drawnQuantized(seed, count), quantizedModes, secs, rounds)
+	case slices.Contains(flag.Args(), quantizedLayerKind):
+		return comparePolicies(os.Stdout, drawnQuantizedLayers(seed, count), quantizedModes, secs, rounds)
 	}
 	return comparePolicies(os.Stdout, drawnSmall(seed, count, flag.Args()...), halfPolicies, secs, rounds)
 }

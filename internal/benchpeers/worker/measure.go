@@ -88,6 +88,8 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 		return usualJob(number, variant)
 	} else if work == quantizedKind && err == nil {
 		return quantizedJob(number, variant)
+	} else if number, err := strconv.ParseUint(strings.TrimPrefix(name, quantizedLayerKind+"-"), 10, 32); err == nil {
+		return quantizedLayerJob(number, variant)
 	}
 	if !ok || !ok2 || w == nil {
 		return nil, fmt.Errorf("unknown key %q, expected for example W1-sgd:fit or W1-b1:predict", key)

@@ -40,15 +40,21 @@ func drawnQuantized(first uint64, count int) []policyWork {
 
 // quantizedJob trains a network or predicts in the mode that policy names; see job.
 func quantizedJob(number uint64, key string) (*job, error) {
-	mode, trains := policy, strings.HasPrefix(key, "train")
+	mode := policy
 	defer func() { policy = mode }()
 	policy = ""
 	q := &quantizedDrawer{drawer: drawer{rand.New(rand.NewPCG(number, 19))}, mode: mode}
 	q.block = pick(q.drawer, 32, 64, 128, 128, 256, -1)
 	inputs, y, what := q.network(int(number % quantizedNetworks))
+	return q.job(number, key, inputs, y, what)
+}
+
+// job is [quantizedJob] of what was drawn.
+func (q *quantizedDrawer) job(number uint64, key string, inputs, y *layers.KerasTensor, what string) (*job, error) {
+	trains := strings.HasPrefix(key, "train")
 	m, err := keras.NewFunctional(keras.Inputs(inputs), keras.Outputs(y), options(distribute.Default(), keras.Seed(number))...)
 	if err == nil {
-		err = q.quantize(m, trains)
+		err = q.quantize(m, trains || q.lora)
 	}
 	if err != nil {
 		return nil, err
@@ -66,6 +72,7 @@ type quantizedDrawer struct {
 	drawer
 	mode  string
 	block int
+	lora  bool // beside the weights
 }
 
 // calibrated returns the policy and the configuration of the modes gptq and awq; "" for others.
