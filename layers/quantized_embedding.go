@@ -1,7 +1,6 @@
 package layers
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -19,19 +18,15 @@ func packedRows(n, length, block int) packing {
 // rows looks up vectors in a table of integers.
 func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *ops.Tensor) *ops.Tensor {
 	compute := c.ComputeDType()
-	if !ids.DType().IsInteger() {
-		ids = ops.Cast(ids, ir.Int32)
+	var zero *ops.Tensor
+	if q.grouped() {
+		zero = c.Read(q.zero)
 	}
-	rows, by := ops.Embedding(c.Read(table), ids), ops.Take(c.Read(q.scale), ids, 0)
-	var y *ops.Tensor
-	switch {
-	case q.grouped():
-		y = q.blocks(unpackedRows(rows, q.columns), by, ops.Take(c.Read(q.zero), ids, 0))
-	case q.mode == "int4":
-		y = ops.Multiply(ops.AddScalar(ops.Cast(unpackedRows(rows, q.columns), compute), -rowExcess), reciprocal(by))
-	default:
-		y = ops.Multiply(ops.Cast(rows, compute), reciprocal(by))
+	bits := 8
+	if q.mode == "int4" {
+		bits = 4
 	}
+	y := ops.PackedEmbedding(c.Read(table), ids, c.Read(q.scale), zero, q.columns, max(q.block, 0), bits)
 	if r.a == nil {
 		return ops.Cast(y, compute) // which the scales may not have
 	}
@@ -39,61 +34,8 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 	return ops.Cast(ops.Add(y, ops.MultiplyScalar(change, r.scale)), compute)
 }
 
-// reciprocal returns the factors for rows with these scales. Multiplying is faster than dividing each number.
-func reciprocal(scale *ops.Tensor) *ops.Tensor {
-	return ops.ExpandDims(ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), scale), -1)
-}
-
-// rowExcess is the offset of the unsigned four-bit numbers in unpackedRows.
+// rowExcess is the offset of unsigned four-bit numbers.
 const rowExcess = 8
-
-// unpackedRows unpacks rows (..., ⌈n/2⌉) of four-bit numbers, two in a byte, to unsigned bytes (..., n). Both numbers
-// of a byte go into a word of 16 bits, which is two bytes, because separate bytes would have to be interleaved.
-//
-//dim:known the last axis is that of a table
-func unpackedRows(packed *ops.Tensor, n int) *ops.Tensor {
-	words := ops.Cast(ops.View(packed, ir.Uint8), ir.Uint16)
-	number := func(v float64) *ops.Tensor { return ops.Scalar(words, v) }
-	first, second := words, ops.LeftShift(words, number(4))
-	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 { // the upper byte is the first one
-		first, second = ops.LeftShift(words, number(8)), ops.RightShift(words, number(4))
-	}
-	words = ops.BitwiseAnd(ops.BitwiseOr(first, second), number(0x0f0f))
-	bytes := ops.View(ops.BitwiseXor(words, number(rowExcess<<8|rowExcess)), ir.Int8)
-	if n == bytes.Dim(-1) {
-		return bytes
-	}
-	start, limit := make([]int, bytes.Rank()), slices.Clone(bytes.Shape())
-	limit[bytes.Rank()-1] = n
-	return ops.Slice(bytes, start, limit)
-}
-
-// blocks dequantizes integers (..., n) of unpackedRows, with a scale and a zero point (..., ⌈n/block⌉) for each block
-// of neighbours.
-//
-//dim:known the last axis is that of a table
-func (q *quantized) blocks(whole, scale, zero *ops.Tensor) *ops.Tensor {
-	n, last := whole.Dim(-1), whole.Rank()-1
-	count := scale.Dim(-1)
-	zero = ops.AddScalar(ops.Cast(zero, scale.DType()), rowExcess)
-	if count == 1 {
-		return ops.Multiply(ops.Subtract(ops.Cast(whole, scale.DType()), zero), scale)
-	}
-	padded := make([]int, whole.Rank())
-	if padded[last] = count*q.block - n; padded[last] > 0 {
-		whole = ops.Pad(whole, make([]int, whole.Rank()), padded, 0)
-	}
-	shape := append(slices.Clone(whole.Shape()[:last]), count, q.block)
-	floats := ops.Cast(ops.Reshape(whole, shape...), scale.DType())
-	floats = ops.Multiply(ops.Subtract(floats, ops.ExpandDims(zero, -1)), ops.ExpandDims(scale, -1))
-	floats = ops.Reshape(floats, append(slices.Clone(shape[:last]), count*q.block)...)
-	if padded[last] == 0 {
-		return floats
-	}
-	limit := slices.Clone(floats.Shape())
-	limit[last] = n
-	return ops.Slice(floats, make([]int, len(limit)), limit)
-}
 
 // quantizeRows is quantizeMatrix with one scale per row, for tables of vectors.
 func quantizeRows(c quantizers.Config, m kernels.Array) (parts []kernels.Array, err error) {

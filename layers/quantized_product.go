@@ -8,14 +8,10 @@ import (
 
 // product multiplies x (..., rows) by a matrix (rows, columns).
 func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	switch small := q.isSmall(c, matrix); {
-	case small && q.calibrated():
-		return ops.Matmul(x, q.calibratedFloats(c, matrix))
-	case small && q.grouped():
-		return ops.Matmul(x, q.floats(c, q.whole(c, matrix, 1), c.Weight(q.scale), c.Read(q.zero), 0))
-	case small && q.inputs == nil:
-		return ops.Matmul(x, ops.Divide(ops.Cast(q.whole(c, matrix, 1), ir.Float32), c.Weight(q.scale)))
-	case q.calibrated():
+	if w := q.small(c, matrix); w != nil {
+		return ops.Matmul(x, w)
+	}
+	if q.calibrated() {
 		return q.calibratedProduct(c, x, matrix)
 	}
 	if q.staysPacked() {
@@ -28,6 +24,20 @@ func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variab
 // which fit in the second-level cache, and are as fast as with float32 weights. Integers would have to be unpacked each
 // time, or be multiplied in several parts.
 const fewNumbers = 1 << 16
+
+// small returns the numbers that a matrix stands for (rows, columns), if it is multiplied as float32; nil if it is not.
+func (q *quantized) small(c *Context, matrix *distribute.Variable) *ops.Tensor {
+	switch {
+	case !q.isSmall(c, matrix):
+	case q.calibrated():
+		return q.calibratedFloats(c, matrix)
+	case q.grouped():
+		return q.floats(c, q.whole(c, matrix, 1), c.Weight(q.scale), c.Read(q.zero), 0)
+	case q.inputs == nil:
+		return ops.Divide(ops.Cast(q.whole(c, matrix, 1), ir.Float32), c.Weight(q.scale))
+	}
+	return nil
+}
 
 // isSmall reports whether a matrix of four bits or of a calibrated mode is multiplied as float32.
 func (q *quantized) isSmall(c *Context, matrix *distribute.Variable) bool {

@@ -77,6 +77,8 @@ func widens(n *ir.Node, differs map[ir.Value]bool) bool {
 		return !differs[n.Inputs[1]]
 	case ir.Embedding:
 		return !differs[n.Inputs[0]]
+	case ir.PackedEmbedding:
+		return !differs[n.Inputs[0]] && !slices.ContainsFunc(n.Inputs[2:], func(v ir.Value) bool { return differs[v] })
 	case ir.LayerNorm:
 		return !differs[n.Inputs[1]] && !differs[n.Inputs[2]]
 	case ir.Gather:

@@ -48,7 +48,7 @@ func init() {
 		ir.Softmax: buildByExamples(buildSoftmax), ir.SoftmaxGrad: buildByExamples(buildSoftmaxGrad), ir.LogSoftmax: buildByExamples(buildLogSoftmax), ir.LogSoftmaxGrad: buildByExamples(buildLogSoftmaxGrad),
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
 		ir.Attention: buildPairsOr(attentionInPairs, buildAttention), ir.AttentionGrad: buildPairsOr(attentionGradInPairs, buildAttentionGrad),
-		ir.PackedDot: buildPackedDot, ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
+		ir.PackedDot: buildPackedDot, ir.PackedEmbedding: buildPackedEmbedding, ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
 		ir.AllReduce: buildAllReduce, ir.AllGather: buildAllGather, ir.ReduceScatter: buildReduceScatter,
 		ir.CollectiveBroadcast: buildCollectiveBroadcast, ir.ReplicaID: buildReplicaID,
 	}

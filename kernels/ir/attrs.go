@@ -118,6 +118,11 @@ type (
 		ByColumns      bool
 		Bits           int
 	}
+	// PackedEmbeddingAttrs: the rows of the table have Columns numbers of Bits bits, 4 or 8. With four, a byte has two
+	// neighbours, the first one in its lower bits; if their number is odd, the last high bits are not read. With Block
+	// 0, a row has one scale, by whose reciprocal its numbers q are multiplied; else so many neighbouring numbers share
+	// a scale and a zero point, the last block perhaps fewer, and q stands for (q - zero)·scale; Bits is then 4.
+	PackedEmbeddingAttrs struct{ Columns, Block, Bits int }
 	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
 	GatherAttrs struct {
 		Axis int
@@ -318,42 +323,43 @@ func (a CollectiveAttrs) Group(replica int) (members []int, place int) {
 	return members, replica
 }
 
-func (ConstantAttrs) attrs()     {}
-func (IotaAttrs) attrs()         {}
-func (RngAttrs) attrs()          {}
-func (ConvertAttrs) attrs()      {}
-func (CompareAttrs) attrs()      {}
-func (ReshapeAttrs) attrs()      {}
-func (TransposeAttrs) attrs()    {}
-func (BroadcastAttrs) attrs()    {}
-func (SliceAttrs) attrs()        {}
-func (PadAttrs) attrs()          {}
-func (AxisAttrs) attrs()         {}
-func (AxesAttrs) attrs()         {}
-func (DynamicSliceAttrs) attrs() {}
-func (DotAttrs) attrs()          {}
-func (GatherAttrs) attrs()       {}
-func (ScatterAttrs) attrs()      {}
-func (ReduceAttrs) attrs()       {}
-func (CumulativeAttrs) attrs()   {}
-func (SortAttrs) attrs()         {}
-func (TopKAttrs) attrs()         {}
-func (FourierAttrs) attrs()      {}
-func (ScanAttrs) attrs()         {}
-func (WhileAttrs) attrs()        {}
-func (CondAttrs) attrs()         {}
-func (FactorAttrs) attrs()       {}
-func (ConvAttrs) attrs()         {}
-func (ConvGradAttrs) attrs()     {}
-func (PoolAttrs) attrs()         {}
-func (ResampleAttrs) attrs()     {}
-func (PoolGradAttrs) attrs()     {}
-func (NormAttrs) attrs()         {}
-func (GroupNormAttrs) attrs()    {}
-func (DropoutAttrs) attrs()      {}
-func (AttentionAttrs) attrs()    {}
-func (PackedDotAttrs) attrs()    {}
-func (RnnAttrs) attrs()          {}
-func (OptimizerAttrs) attrs()    {}
-func (LayoutAttrs) attrs()       {}
-func (CollectiveAttrs) attrs()   {}
+func (ConstantAttrs) attrs()        {}
+func (IotaAttrs) attrs()            {}
+func (RngAttrs) attrs()             {}
+func (ConvertAttrs) attrs()         {}
+func (CompareAttrs) attrs()         {}
+func (ReshapeAttrs) attrs()         {}
+func (TransposeAttrs) attrs()       {}
+func (BroadcastAttrs) attrs()       {}
+func (SliceAttrs) attrs()           {}
+func (PadAttrs) attrs()             {}
+func (AxisAttrs) attrs()            {}
+func (AxesAttrs) attrs()            {}
+func (DynamicSliceAttrs) attrs()    {}
+func (DotAttrs) attrs()             {}
+func (GatherAttrs) attrs()          {}
+func (ScatterAttrs) attrs()         {}
+func (ReduceAttrs) attrs()          {}
+func (CumulativeAttrs) attrs()      {}
+func (SortAttrs) attrs()            {}
+func (TopKAttrs) attrs()            {}
+func (FourierAttrs) attrs()         {}
+func (ScanAttrs) attrs()            {}
+func (WhileAttrs) attrs()           {}
+func (CondAttrs) attrs()            {}
+func (FactorAttrs) attrs()          {}
+func (ConvAttrs) attrs()            {}
+func (ConvGradAttrs) attrs()        {}
+func (PoolAttrs) attrs()            {}
+func (ResampleAttrs) attrs()        {}
+func (PoolGradAttrs) attrs()        {}
+func (NormAttrs) attrs()            {}
+func (GroupNormAttrs) attrs()       {}
+func (DropoutAttrs) attrs()         {}
+func (AttentionAttrs) attrs()       {}
+func (PackedDotAttrs) attrs()       {}
+func (PackedEmbeddingAttrs) attrs() {}
+func (RnnAttrs) attrs()             {}
+func (OptimizerAttrs) attrs()       {}
+func (LayoutAttrs) attrs()          {}
+func (CollectiveAttrs) attrs()      {}

@@ -234,6 +234,11 @@ func ExamplePackedDotAttrs() {
 	// Output: float32[8 65]
 }
 
+func ExamplePackedEmbeddingAttrs() {
+	show(ir.PackedEmbedding, ir.PackedEmbeddingAttrs{Columns: 65, Bits: 4}, ir.Type{DType: ir.Int8, Shape: ir.Shape{200, 33}}, ir.Type{DType: ir.Int32, Shape: ir.Shape{8, 10}}, f32(200))
+	// Output: float32[8 10 65]
+}
+
 func ExampleRnnAttrs() {
 	gru := ir.RnnAttrs{Cell: "gru", Activation: "tanh", RecurrentActivation: "sigmoid"}
 	show(ir.RnnScan, gru, f32(8, 10, 3*32), f32(32, 3*32), f32(3*32), f32(8, 32))

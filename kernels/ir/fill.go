@@ -127,7 +127,7 @@ func indexOperand(n *Node) int {
 		return none
 	}
 	switch n.Op {
-	case Gather, Scatter, Embedding, SparseSoftmaxCrossEntropy:
+	case Gather, Scatter, Embedding, PackedEmbedding, SparseSoftmaxCrossEntropy:
 		return 1
 	}
 	return none

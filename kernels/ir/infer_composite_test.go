@@ -156,6 +156,24 @@ func TestInferAttention(t *testing.T) {
 	})
 }
 
+func TestInferPackedEmbedding(t *testing.T) {
+	bytes := func(shape ...int) Type { return of(Int8, shape...) }
+	four, eight, blocks := PackedEmbeddingAttrs{Columns: 5, Bits: 4}, PackedEmbeddingAttrs{Columns: 5, Bits: 8}, PackedEmbeddingAttrs{Columns: 5, Block: 2, Bits: 4}
+	checkRules(t, []rule{
+		{op: PackedEmbedding, attrs: four, in: in(bytes(9, 3), i32(2, 5), f32(9)), want: "float32[2 5 5]"},
+		{op: PackedEmbedding, attrs: eight, in: in(bytes(9, 5), i32(2), of(Float64, 9)), want: "float64[2 5]"},
+		{op: PackedEmbedding, attrs: blocks, in: in(bytes(9, 3), i32(), f32(9, 3), bytes(9, 3)), want: "float32[5]"},
+		{op: PackedEmbedding, attrs: four, in: in(bytes(9, 5), i32(2), f32(9)), err: "the table must be (rows, 3) for 5 columns of 4 bits"},
+		{op: PackedEmbedding, attrs: four, in: in(bytes(9, 3), f32(2), f32(9)), err: "indices integers"},
+		{op: PackedEmbedding, attrs: four, in: in(bytes(9, 3), i32(2), f32(8)), err: "operand 0 must be float32[9], received float32[8]"},
+		{op: PackedEmbedding, attrs: four, in: in(bytes(9, 3), i32(2), f32(9), bytes(9)), err: "takes 3 operands without blocks"},
+		{op: PackedEmbedding, attrs: blocks, in: in(bytes(9, 3), i32(2), f32(9, 3)), err: "takes 4 operands with blocks of 2"},
+		{op: PackedEmbedding, attrs: blocks, in: in(bytes(9, 3), i32(2), f32(9, 3), bytes(9, 2)), err: "operand 1 must be int8[9 3]"},
+		{op: PackedEmbedding, attrs: PackedEmbeddingAttrs{Columns: 5, Block: 2, Bits: 8}, in: in(bytes(9, 5), i32(2), f32(9, 3), bytes(9, 3)), err: "table must be int8"},
+		{op: PackedEmbedding, in: in(bytes(9, 3), i32(2), f32(9)), err: "needs attributes"},
+	})
+}
+
 func TestInferEmbedding(t *testing.T) {
 	table := f32(9, 3)
 	checkRules(t, []rule{

@@ -138,6 +138,7 @@ const (
 	Factor                        // (x[... M N], [y[... M K]]) -> the factors of its matrices; see FactorAttrs
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	PackedDot                     // (x[... K], integers of four bits, two neighbours of a row [K N] in each int8, [scale, int8 zero, each [blocks N]]) -> [... N], Σ_k x[k]·(w[k] - zero)·scale
+	PackedEmbedding               // (integers of four or eight bits [V bytes] in int8, indices, scale [V], or scale, int8 zero, each [V blocks]) -> rows [... N] of floats; see PackedEmbeddingAttrs
 	Barrier                       // (x, y) -> x, after y: what is computed from the result is another thing than what is computed from x, so that a value can be computed again in place of being kept
 	OptimizerUpdate               // (w, g, learning rate, step, slots..., or also gate, divisor) -> w, slots...; see OptimizerAttrs
 
@@ -285,6 +286,7 @@ func init() {
 		Factor:                        {"factor", "", 1, 2, inferFactor},
 		RnnScan:                       {"rnn_scan", "", 3, -1, inferRnnScan},
 		PackedDot:                     {"packed_dot", "", 2, 4, inferPackedDot},
+		PackedEmbedding:               {"packed_embedding", "", 3, 4, inferPackedEmbedding},
 		Barrier:                       {"barrier", "optimization_barrier", 2, 2, inferBarrier},
 		OptimizerUpdate:               {"optimizer_update", "", 4, -1, inferOptimizerUpdate},
 

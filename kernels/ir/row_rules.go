@@ -138,4 +138,9 @@ func rowsOfLayerNorm(r rows, n *Node, in, out []int) bool {
 	return rowsOffLast(r, n, in, out) && in[1] == none && in[2] == none
 }
 
+// rowsOfPackedEmbedding: the indices have examples, and the table has none.
+func rowsOfPackedEmbedding(_ rows, _ *Node, in, _ []int) bool {
+	return in[0] == none && !slices.ContainsFunc(in[2:], func(k int) bool { return k != none })
+}
+
 func rowsOfEmbedding(_ rows, _ *Node, in, _ []int) bool { return in[0] == none }

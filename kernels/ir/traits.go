@@ -133,6 +133,7 @@ func init() {
 		Factor:                        {rows: rowsOffMatrix},
 		RnnScan:                       {rows: rowsFirst},
 		PackedDot:                     {rows: rowsOfPackedDot, flops: packedDotFLOPs},
+		PackedEmbedding:               {MayFail: true, rows: rowsOfPackedEmbedding},
 		Barrier:                       {Moves: true, rows: rowsAcross, InPlace: []int{0}},
 		OptimizerUpdate:               {rows: rowsAcross, InPlace: []int{0, 4, 5, 6, 7}},
 

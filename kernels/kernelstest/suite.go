@@ -34,7 +34,7 @@ var Cases = sync.OnceValue(func() []Case {
 	for _, family := range []func(*suite){
 		sourceCases, unaryCases, binaryCases, logicCases, convertCases,
 		shapeCases, dynamicCases, dotCases, indexCases, reduceCases, orderCases,
-		convCases, poolCases, normCases, groupNormCases, lstmCases, gruCases, softmaxCases, dropoutCases, attentionCases, resampleCases, packedDotCases, eliminateCases, factorCases, fourierCases, embeddingCases, rnnCases, optimizerCases,
+		convCases, poolCases, normCases, groupNormCases, lstmCases, gruCases, softmaxCases, dropoutCases, attentionCases, resampleCases, packedDotCases, packedEmbeddingCases, eliminateCases, factorCases, fourierCases, embeddingCases, rnnCases, optimizerCases,
 		scanCases, whileCases, condCases, wholeCases, sweepCases,
 	} {
 		family(s)

@@ -247,6 +247,7 @@ func init() {
 		ir.Attention:                     (*call).attention,
 		ir.AttentionGrad:                 (*call).attentionGrad,
 		ir.Embedding:                     (*call).embedding,
+		ir.PackedEmbedding:               (*call).packedEmbedding,
 		ir.EmbeddingGrad:                 (*call).embeddingGrad,
 		ir.RnnScan:                       (*call).rnnScan,
 		ir.OptimizerUpdate:               (*call).optimizerUpdate,

@@ -42,6 +42,8 @@ func main() {
 		}
 	}
 	joinDigits()
+	bytesRows(AVX2)
+	nibblesRows(AVX2)
 	for _, m := range []Machine{{Name: "AVX512", Bytes: 64}, AVX2} {
 		split(m)
 		largest(m)
@@ -51,6 +53,8 @@ func main() {
 	unpack(AVX2)
 	split(AVX2)
 	largest(AVX2)
+	bytesRows(AVX2)
+	nibblesRows(AVX2)
 	err = errors.Join(err, p.NEON(filepath.Join(os.Args[1], "vectors_arm64.s"), generator))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

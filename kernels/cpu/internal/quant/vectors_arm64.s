@@ -463,6 +463,145 @@ loop:
 	FSTPQ (F2, F3), 0(R0)
 	RET
 
+// bytesRowsNEON is bytesRowsAVX2 with two registers for one.
+TEXT ·bytesRowsNEON(SB), NOSPLIT, $0-72
+	MOVD to+0(FP), R0
+	MOVD table+8(FP), R1
+	MOVD offsets+16(FP), R2
+	MOVD rows+32(FP), R3
+	MOVD tail+56(FP), R4
+	MOVD factor+24(FP), R7
+row:
+	MOVD 0(R2), R5
+	ADD R1, R5
+	MOVD R0, R6
+	ADD $0, R7, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R7
+	MOVD vectors+40(FP), R8
+loop:
+	FMOVD 0(R5), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
+	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R6)
+	ADD $8, R5
+	ADD $32, R6
+	SUBS $1, R8
+	BNE loop
+	CBZ R4, whole
+	MOVD 0(R2), R5
+	ADD R1, R5
+	MOVD last+64(FP), R8
+	ADD R8, R5
+	MOVD R0, R6
+	ADD R4, R6
+	FMOVD 0(R5), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
+	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R6)
+whole:
+	ADD $8, R2
+	MOVD stride+48(FP), R8
+	ADD R8, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// nibblesRowsNEON is nibblesRowsAVX2 with two registers for one.
+TEXT ·nibblesRowsNEON(SB), NOSPLIT, $0-96
+	MOVD to+0(FP), R0
+	MOVD table+8(FP), R1
+	MOVD offsets+16(FP), R2
+	MOVD rows+48(FP), R3
+	MOVD tail+80(FP), R4
+	MOVD scale+24(FP), R7
+	MOVD zero+32(FP), R8
+	MOVD shifts+40(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+row:
+	MOVD 0(R2), R5
+	ADD R1, R5
+	MOVD R0, R6
+	MOVD blocks+56(FP), R10
+block:
+	ADD $0, R7, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $0, R8, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $4, R7
+	ADD $4, R8
+	MOVD vectors+64(FP), R9
+loop:
+	ADD $0, R5, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea06fff // umin v31.4S, v31.4S, v0.4S
+	WORD $0x6ebf44c6 // ushl v6.4S, v6.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea16fff // umin v31.4S, v31.4S, v1.4S
+	WORD $0x6ebf44e7 // ushl v7.4S, v7.4S, v31.4S
+	WORD $0x4f2404c6 // sshr v6, v6, #28
+	WORD $0x4f2404e7 // sshr v7, v7, #28
+	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
+	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	FSTPQ (F6, F7), 0(R6)
+	ADD $4, R5
+	ADD $32, R6
+	SUBS $1, R9
+	BNE loop
+	SUBS $1, R10
+	BNE block
+	CBZ R4, whole
+	MOVD 0(R2), R5
+	ADD R1, R5
+	MOVD last+88(FP), R9
+	ADD R9, R5
+	MOVD R0, R6
+	ADD R4, R6
+	ADD $0, R5, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea06fff // umin v31.4S, v31.4S, v0.4S
+	WORD $0x6ebf44c6 // ushl v6.4S, v6.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea16fff // umin v31.4S, v31.4S, v1.4S
+	WORD $0x6ebf44e7 // ushl v7.4S, v7.4S, v31.4S
+	WORD $0x4f2404c6 // sshr v6, v6, #28
+	WORD $0x4f2404e7 // sshr v7, v7, #28
+	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
+	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	FSTPQ (F6, F7), 0(R6)
+whole:
+	ADD $8, R2
+	MOVD stride+72(FP), R9
+	ADD R9, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
 DATA digitBias<>+0(SB)/8, $0x0080808000808080
 DATA digitBias<>+8(SB)/8, $0x0080808000808080
 GLOBL digitBias<>(SB), RODATA|NOPTR, $16

@@ -1,0 +1,107 @@
+package main
+
+import . "github.com/gokeras/gokeras/internal/asmgen/vector"
+
+// Rows of a table of integers become floats, a vector of eight at a time. The rows begin offsets behind table, and those
+// of the result are stride apart, all in bytes. The last vector of a row, if tail is not 0, begins so many bytes after
+// the row of the result; it may overlap the one before.
+
+// tableRows is a function that writes rows.
+type tableRows struct {
+	m                        Machine
+	to, table, offsets, rows Scalar
+	x, y, tail               Scalar
+	perByte                  int // numbers in a byte
+	number                   func(v Vector, from Memory)
+}
+
+func newTableRows(m Machine, perByte int) *tableRows {
+	return &tableRows{m: m, to: Parameter("to"), table: Parameter("table"), offsets: Parameter("offsets"), rows: Parameter("rows"), tail: Parameter("tail"), x: NewScalar(), y: NewScalar(), perByte: perByte}
+}
+
+// begin starts the loop over rows.
+func (t *tableRows) begin() {
+	Label("row")
+	Assign(t.x, Memory{Base: t.offsets})
+	Increase(t.x, t.table)
+	Assign(t.y, t.to)
+}
+
+// vectors emits the loop over count vectors.
+func (t *tableRows) vectors(v Vector, count Scalar) {
+	Label("loop")
+	t.number(v, Memory{Base: t.x})
+	Store(Memory{Base: t.y}, v)
+	Increase(t.x, Number(t.m.Bytes/4/t.perByte))
+	Increase(t.y, Number(t.m.Bytes))
+	Countdown(count, 1, "loop")
+}
+
+// end emits the last vector of a row, whose numbers begin last bytes after the row, and the next row.
+func (t *tableRows) end(v Vector, last Scalar) {
+	JumpZero(t.tail, "whole")
+	Assign(t.x, Memory{Base: t.offsets})
+	Increase(t.x, t.table)
+	Reload(last, "last")
+	Increase(t.x, last)
+	Assign(t.y, t.to)
+	Increase(t.y, t.tail)
+	t.number(v, Memory{Base: t.x})
+	Store(Memory{Base: t.y}, v)
+	Label("whole")
+	Increase(t.offsets, Number(8))
+	Reload(last, "stride")
+	Increase(t.to, last)
+	Countdown(t.rows, 1, "row")
+	End()
+}
+
+// bytesRows writes bytes times a factor of each row.
+func bytesRows(m Machine) {
+	Begin(m, "bytesRows", "to, table, offsets, factor, rows, vectors, stride, tail, last uintptr", "")
+	Doc("bytesRows" + m.Name + " writes rows of bytes times the factors of the rows.")
+	t := newTableRows(m, 1)
+	factors, v, factor, left := Parameter("factor"), NewVector(m.Bytes), NewVector(m.Bytes), NewScalar()
+	t.number = func(v Vector, from Memory) {
+		WidenSignedBytes(v, from)
+		ToFloat(v, v)
+		Multiply(v, v, factor)
+	}
+	t.begin()
+	Broadcast(factor, Memory{Base: factors})
+	Increase(factors, Number(4))
+	Reload(left, "vectors")
+	t.vectors(v, left)
+	t.end(v, left)
+}
+
+// nibblesRows writes blocks of so many vectors each of numbers of four bits, two in a byte, minus the zero point of the
+// block, times its scale. A vector is one word: shifted left by a different amount in each lane, then right, it becomes
+// the signed numbers.
+func nibblesRows(m Machine) {
+	Begin(m, "nibblesRows", "to, table, offsets, scale, zero, shifts, rows, blocks, vectors, stride, tail, last uintptr", "")
+	Doc("nibblesRows" + m.Name + " writes rows of blocks of four-bit numbers minus the zero points, times the scales, of the blocks.")
+	t := newTableRows(m, 2)
+	scale, zero := Parameter("scale"), Parameter("zero")
+	v, shifts, factor, from, left, blocks := NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewScalar(), NewScalar()
+	LoadInt(shifts, Memory{Base: Parameter("shifts")})
+	t.number = func(v Vector, memory Memory) {
+		Broadcast(v, memory)
+		ShiftLeftBy(v, v, shifts)
+		ShiftRightSigned(v, v, 28)
+		ToFloat(v, v)
+		Subtract(v, v, from)
+		Multiply(v, v, factor)
+	}
+	t.begin()
+	Reload(blocks, "blocks")
+	Label("block")
+	Broadcast(factor, Memory{Base: scale})
+	Broadcast(from, Memory{Base: zero})
+	Increase(scale, Number(4))
+	Increase(zero, Number(4))
+	Reload(left, "vectors")
+	t.vectors(v, left)
+	Countdown(blocks, 1, "block")
+	t.end(v, left)
+}

@@ -1,0 +1,11 @@
+//go:build !amd64 && !arm64
+
+package quant
+
+import "unsafe"
+
+func hasTableRows() bool { return false }
+
+func bytesRows(unsafe.Pointer, unsafe.Pointer, *tablePiece, int, int, int, int, int) {}
+
+func nibblesRows(unsafe.Pointer, unsafe.Pointer, *tablePiece, int, int, int, int, int, int) {}
