@@ -80,7 +80,7 @@ func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	var y *ops.Tensor
 	if l.whole.mode != "" {
-		y = l.lora.beside(c, x, l.whole.product(c, x, l.kernel))
+		y = l.whole.product(c, x, l.kernel, &l.lora)
 	} else if l.eight.enabled() {
 		y = l.eight.product(c, x, c.Weight(l.kernel), ops.Matmul)
 	} else {

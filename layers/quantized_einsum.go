@@ -175,10 +175,14 @@ func (l *EinsumDense) buildQuantized(b *Builder) {
 func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	q, compute := &l.whole, c.ComputeDType()
 	switch {
+	case l.isSmall(c) && c.Training:
+		return l.besideProduct(c, x, ops.Einsum(l.Equation, x, l.floats(c)))
+	case l.isSmall(c):
+		return ops.Einsum(l.Equation, x, l.lora.change(c, l.floats(c))) // which predictions keep
 	case q.calibrated() && l.axes.isMatmul():
 		return l.packedProduct(c, x)
 	case q.calibrated():
-		return ops.Einsum(l.Equation, x, ops.Reshape(q.calibratedFloats(c, l.kernel), l.axes.kernel...))
+		return ops.Einsum(l.Equation, x, l.floats(c))
 	}
 	if q.staysPacked() && l.axes.isMatmul() {
 		return l.besideProduct(c, x, l.packedProduct(c, x))
@@ -187,16 +191,7 @@ func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	if q.inputs == nil && q.mode == "int8" && l.axes.isMatmul() {
 		return l.besideProduct(c, x, l.bytesProduct(x, w, scale))
 	}
-	var floats *ops.Tensor // the kernel
-	switch {
-	case q.grouped():
-		floats = q.floats(c, w, scale, c.Read(q.zero), 0)
-	case q.mode == "int4":
-		floats = ops.Divide(ops.Cast(w, compute), scale)
-	default:
-		floats = ops.Divide(ops.Cast(w, compute), l.axes.besideKernel(scale))
-	}
-	floats = ops.Cast(ops.Reshape(floats, l.axes.kernel...), compute)
+	floats := l.floats(c)
 	var y *ops.Tensor
 	if q.inputs == nil || q.grouped() {
 		y = ops.Einsum(l.Equation, x, floats)
@@ -220,6 +215,31 @@ func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	return l.besideProduct(c, x, y)
 }
 
+// isSmall is that of [quantized].
+func (l *EinsumDense) isSmall(c *Context) bool {
+	q := &l.whole
+	return l.axes.kernel.Size() <= fewNumbers && //dim:known a weight's
+		c.ComputeDType() == ir.Float32 && q.scale.Type().DType == ir.Float32 && (q.calibrated() || q.grouped() || q.inputs == nil)
+}
+
+// floats returns the numbers that the kernel stands for, with its axes.
+func (l *EinsumDense) floats(c *Context) *ops.Tensor {
+	q, compute := &l.whole, c.ComputeDType()
+	if q.calibrated() {
+		return ops.Reshape(q.calibratedFloats(c, l.kernel), l.axes.kernel...)
+	}
+	w, scale := q.whole(c, l.kernel, 1), c.Weight(q.scale)
+	switch {
+	case q.grouped():
+		w = q.floats(c, w, scale, c.Read(q.zero), 0)
+	case q.mode == "int4":
+		w = ops.Divide(ops.Cast(w, compute), scale)
+	default:
+		w = ops.Divide(ops.Cast(w, compute), l.axes.besideKernel(scale))
+	}
+	return ops.Cast(ops.Reshape(w, l.axes.kernel...), compute)
+}
+
 // isMatmul reports whether the rows of the kernel as a matrix are the last axes of the input, and its columns those of
 // the result.
 func (a einsumAxes) isMatmul() bool {
@@ -236,7 +256,7 @@ func (l *EinsumDense) packedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	summed := len(l.axes.reduced(l.axes.weight))
 	kept := x.Rank() - summed
 	before := x.Shape()[:kept]
-	y := l.whole.product(c, ops.Reshape(x, append(slices.Clone(before), l.axes.matrix()[0])...), l.kernel)
+	y := l.whole.largeProduct(c, ops.Reshape(x, append(slices.Clone(before), l.axes.matrix()[0])...), l.kernel)
 	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
 }
 

@@ -6,11 +6,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// product multiplies x (..., rows) by a matrix (rows, columns).
-func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	if w := q.small(c, matrix); w != nil {
-		return ops.Matmul(x, w)
+// product multiplies x (..., rows) by a matrix (rows, columns) and adds LoRA's update for x.
+func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable, r *lora) *ops.Tensor {
+	w := q.small(c, matrix)
+	switch {
+	case w == nil:
+		return r.beside(c, x, q.largeProduct(c, x, matrix))
+	case c.Training:
+		return r.beside(c, x, ops.Matmul(x, w))
 	}
+	return ops.Matmul(x, r.change(c, w)) // which predictions keep
+}
+
+// largeProduct multiplies x (..., rows) by a matrix (rows, columns) of integers.
+func (q *quantized) largeProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
 	if q.calibrated() {
 		return q.calibratedProduct(c, x, matrix)
 	}

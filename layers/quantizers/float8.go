@@ -26,13 +26,12 @@ func (f Float8) Round(x *ops.Tensor) *ops.Tensor {
 	const bias, fraction = 127, 23 // of float32
 	wide := ops.Clip(ops.Cast(x, ir.Float32), -f.Max, f.Max)
 	bits := ops.View(wide, ir.Int32)
-	exponent := ops.BitwiseAnd(ops.RightShift(bits, ops.Scalar(bits, fraction)), ops.Scalar(bits, 255))
-	exponent = ops.Maximum(exponent, ops.Scalar(bits, float64(bias+f.Least)))
-	power := func(exponent *ops.Tensor) *ops.Tensor {
-		return ops.View(ops.LeftShift(exponent, ops.Scalar(bits, fraction)), ir.Float32)
+	power := func(exponent int) *ops.Tensor { // as bits, which may wrap around
+		return ops.Scalar(bits, float64(int32(uint32(exponent)<<fraction)))
 	}
-	step := power(ops.Subtract(exponent, ops.Scalar(bits, float64(f.Mantissa))))
-	inverse := power(ops.Subtract(ops.Scalar(bits, float64(2*bias+f.Mantissa)), exponent)) // dividing takes longer
+	exponent := ops.Maximum(ops.BitwiseAnd(bits, power(255)), power(bias+f.Least))
+	step := ops.View(ops.Subtract(exponent, power(f.Mantissa)), ir.Float32)
+	inverse := ops.View(ops.Subtract(power(2*bias+f.Mantissa), exponent), ir.Float32) // dividing takes longer
 	return ops.Cast(ops.Multiply(ops.Round(ops.Multiply(wide, inverse)), step), x.DType())
 }
 
