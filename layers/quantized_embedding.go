@@ -100,6 +100,11 @@ func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
 func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Tensor {
 	q := &l.wholeReverse
 	scale := c.Weight(q.scale)
+	if q.grouped() || q.inputs == nil {
+		if w := l.smallScores(c); w != nil {
+			return ops.Matmul(q.rounded(x), w)
+		}
+	}
 	switch {
 	case q.grouped() && l.reverse != nil:
 		packed := packNeighbours(q.whole(c, l.reverse, 0), 1)
@@ -116,6 +121,32 @@ func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Te
 		return q.scaled(c, x, q.whole(c, l.reverse, 0), scale)
 	}
 	return q.scaled(c, x, ops.Transpose(q.whole(c, l.embeddings, 1)), scale)
+}
+
+// smallScores returns the numbers of the matrix (output, input) that scores are computed with, if predictions multiply
+// by them as float32, as they do by those of small kernels; nil if not.
+func (l *ReversibleEmbedding) smallScores(c *Context) *ops.Tensor {
+	q := &l.wholeReverse
+	if l.InputDim*l.OutputDim > fewNumbers || c.ComputeDType() != ir.Float32 || q.scale.Type().DType != ir.Float32 {
+		return nil
+	}
+	matrix, axis := l.embeddings, 1 // of the vectors' elements
+	if l.reverse != nil {
+		matrix, axis = l.reverse, 0
+	}
+	w, scale := q.whole(c, matrix, axis), c.Weight(q.scale)
+	switch {
+	case q.grouped():
+		w = q.floats(c, w, scale, c.Read(q.zero), axis)
+	case axis == 1:
+		w = ops.Divide(ops.Cast(w, ir.Float32), ops.ExpandDims(scale, 1))
+	default:
+		w = ops.Divide(ops.Cast(w, ir.Float32), scale)
+	}
+	if axis == 1 {
+		w = ops.Transpose(w)
+	}
+	return w
 }
 
 // packedColumns returns the four-bit table with two neighbouring rows in a byte, each number from 0 to 15.

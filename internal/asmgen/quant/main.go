@@ -62,19 +62,26 @@ func main() {
 	}
 }
 
-// vnni adds the products of rows of x with the panel w to rows of c: 64 columns in four registers per row. AddDots
+// vnni writes the products of rows of x with the panel w, plus a number of each row, to rows of c: 64 columns in four
+// registers per row. AddDots
 // multiplies unsigned bytes (the weights plus 128) by signed ones and adds four products to each number.
 func vnni(rows int) {
-	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("rows%d", rows), "c, x, w, groups, ldc, ldx uintptr", "")
-	Doc(fmt.Sprintf("rows%dVNNI adds %d rows of x times a panel to c.", rows, rows))
-	c, x, w, groups := Parameter("c"), Parameter("x"), Parameter("w"), Parameter("groups")
+	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("rows%d", rows), "c, start, x, w, groups, ldc, ldx uintptr", "")
+	Doc(fmt.Sprintf("rows%dVNNI writes %d rows of x times a panel, plus a number of each row, to c.", rows, rows))
+	c, start, x, w, groups := Parameter("c"), Parameter("start"), Parameter("x"), Parameter("w"), Parameter("groups")
 	ldc, ldx := Parameter("ldc"), Parameter("ldx")
 	x3 := NewScalar()
 	if rows > 3 {
 		Address(x3, Memory{Base: x, Index: ldx, Scale: 2})
 		Increase(x3, ldx)
 	}
-	acc := loadSums(rows, 4, 64, c, ldc)
+	acc := make([][]Vector, rows)
+	for r := range acc {
+		for v := range 4 {
+			acc[r] = append(acc[r], NewVector(64))
+			BroadcastInt(acc[r][v], Memory{Base: start, Offset: 4 * r})
+		}
+	}
 	weights, one := [4]Vector{NewVector(64), NewVector(64), NewVector(64), NewVector(64)}, NewVector(64)
 	Label("loop")
 	for v := range weights {

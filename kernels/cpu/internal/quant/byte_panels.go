@@ -45,10 +45,13 @@ func byteOf(w []byte, k, column int) int32 { return int32(w[k/group*group*Width+
 
 // bytes sets sums to the products of n rows of digits and a block of a panel, as rows of int8.
 func (f family) bytes(n int, sums []int32, x []byte, plane int, w []byte, groups int) {
-	clear(sums)
-	for row, rows := 0, n*digits; row < rows; {
-		count := f.rows(rows - row)
-		f.multiply(count, Width, sums[row*Width:], Width, x[row*plane:], plane, w, groups)
+	if !f.starts() {
+		clear(sums)
+	}
+	var zeros [rows]int32
+	for row, all := 0, n*digits; row < all; {
+		count := f.rows(all - row)
+		f.multiply(count, Width, sums[row*Width:], Width, zeros[:count], x[row*plane:], plane, w, groups)
 		row += count
 	}
 }

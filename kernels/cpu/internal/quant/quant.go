@@ -268,11 +268,14 @@ func (a *Args) panel(panel, i, end int) {
 			c, ld = edge[:], Width
 		}
 		for r := range n {
+			if a.K > 0 && a.family.starts() {
+				break
+			}
 			line := c[r*ld:][:Width]
 			vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), Width), unsafe.Pointer(&a.sums[i+r]), Width, 4)
 		}
 		if a.K > 0 {
-			a.family.multiply(n, columns, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
+			a.family.multiply(n, columns, c, ld, a.sums[i:i+n], a.x[i*a.stride:], a.stride, b, groups(a.K))
 		}
 		if columns < Width {
 			for r := range n {

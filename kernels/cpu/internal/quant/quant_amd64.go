@@ -15,10 +15,14 @@ var tiles = [...]tile.Tile{
 	{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)},
 }
 
-// multiply adds the product of rows of x and a panel to c, of the first columns at least.
-func (f family) multiply(n, columns int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {
-	_, _, _ = c[(n-1)*ldc+Width-1], x[(n-1)*ldx+groups*group-1], w[groups*group*Width-1]
-	cs, xs, ws := unsafe.Pointer(&c[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
+// starts reports whether multiply begins with the given numbers, not with what c holds.
+func (f family) starts() bool { return f == familyVNNI || f == familyAMX }
+
+// multiply adds the product of rows of x and a panel to c, of the first columns at least; or to start, one number for
+// each row.
+func (f family) multiply(n, columns int, c []int32, ldc int, start []int32, x []byte, ldx int, w []byte, groups int) {
+	_, _, _, _ = start[n-1], c[(n-1)*ldc+Width-1], x[(n-1)*ldx+groups*group-1], w[groups*group*Width-1]
+	cs, from, xs, ws := unsafe.Pointer(&c[0]), unsafe.Pointer(&start[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
 	g, lc, lx := uintptr(groups), uintptr(4*ldc), uintptr(ldx)
 	switch {
 	case f == familyGo:
@@ -26,13 +30,13 @@ func (f family) multiply(n, columns int, c []int32, ldc int, x []byte, ldx int, 
 	case f == familyAVX2:
 		multiplyAVX2(n, columns, cs, xs, ws, g, lc, lx)
 	case n == 6:
-		rows6VNNI(cs, xs, ws, g, lc, lx)
+		rows6VNNI(cs, from, xs, ws, g, lc, lx)
 	case n == 4:
-		rows4VNNI(cs, xs, ws, g, lc, lx)
+		rows4VNNI(cs, from, xs, ws, g, lc, lx)
 	case n == 2:
-		rows2VNNI(cs, xs, ws, g, lc, lx)
+		rows2VNNI(cs, from, xs, ws, g, lc, lx)
 	default:
-		rows1VNNI(cs, xs, ws, g, lc, lx)
+		rows1VNNI(cs, from, xs, ws, g, lc, lx)
 	}
 }
 
@@ -52,16 +56,16 @@ func multiplyAVX2(n, columns int, c, x, w unsafe.Pointer, groups, ldc, ldx uintp
 }
 
 //go:noescape
-func rows1VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+func rows1VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
-func rows2VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+func rows2VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
-func rows4VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+func rows4VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
-func rows6VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+func rows6VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
 func rowAVX2(c, x, w unsafe.Pointer, groups uintptr)

@@ -13,7 +13,10 @@ var tiles = [...]tile.Tile{
 	{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)},
 }
 
-func (f family) multiply(n, _ int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {
+// starts reports whether multiply begins with the given numbers, not with what c holds.
+func (f family) starts() bool { return false }
+
+func (f family) multiply(n, _ int, c []int32, ldc int, _ []int32, x []byte, ldx int, w []byte, groups int) {
 	if f == familyGo {
 		multiplyGo(c, x[:ldx], w)
 		return

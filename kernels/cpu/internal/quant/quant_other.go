@@ -7,7 +7,10 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 // tiles lists the tiles for products of int8.
 var tiles = [...]tile.Tile{{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)}}
 
-func (f family) multiply(_, _ int, c []int32, _ int, x []byte, ldx int, w []byte, _ int) {
+// starts reports whether multiply begins with the given numbers, not with what c holds.
+func (f family) starts() bool { return false }
+
+func (f family) multiply(_, _ int, c []int32, _ int, _ []int32, x []byte, ldx int, w []byte, _ int) {
 	multiplyGo(c, x[:ldx], w)
 }
 
