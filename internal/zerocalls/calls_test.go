@@ -630,6 +630,7 @@ var functions = map[string]any{
 	"keras/ops.OptimizerUpdate":                     keras_ops.OptimizerUpdate,
 	"keras/ops.Outer":                               keras_ops.Outer,
 	"keras/ops.PackedColumnsMatmul":                 keras_ops.PackedColumnsMatmul,
+	"keras/ops.PackedEmbedding":                     keras_ops.PackedEmbedding,
 	"keras/ops.PackedMatmul":                        keras_ops.PackedMatmul,
 	"keras/ops.Pad":                                 keras_ops.Pad,
 	"keras/ops.PadImages":                           keras_ops.PadImages,

@@ -42,6 +42,7 @@ func main() {
 		}
 	}
 	joinDigits()
+	bytesRows(Machine{Name: "AVX512", Bytes: 64})
 	bytesRows(AVX2)
 	nibblesRows(AVX2)
 	for _, m := range []Machine{{Name: "AVX512", Bytes: 64}, AVX2} {

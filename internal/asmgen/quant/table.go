@@ -2,9 +2,9 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// Rows of a table of integers become floats, a vector of eight at a time. The rows begin offsets behind table, and those
-// of the result are stride apart, all in bytes. The last vector of a row, if tail is not 0, begins so many bytes after
-// the row of the result; it may overlap the one before.
+// Rows of a table of integers become floats, a vector of eight at a time. The rows begin offsets behind table, and
+// those of the result are stride apart, all in bytes. The last vector of a row, if tail is not 0, begins so many bytes
+// after the row of the result; it may overlap the one before.
 
 // tableRows is a function that writes rows.
 type tableRows struct {

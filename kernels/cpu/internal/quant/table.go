@@ -12,7 +12,7 @@ type Table struct {
 }
 
 const (
-	tableLanes = 8  // floats that the kernels write at a time
+	tableLanes = 8  // fewest floats that the kernels write at a time
 	tableChunk = 64 // scales that are collected at a time
 )
 
@@ -89,9 +89,13 @@ func (t *Table) part(to []float32, at []int64, block, blocks, numbers int) {
 // pieces calls the kernels for rows. The last vector of a row may overlap the one before. The last number of an odd
 // number of them, of which two are in a byte, is left out.
 func (t *Table) pieces(y []float32, p *tablePiece, rows, blocks, numbers int) {
-	vectors, tail, last := numbers/tableLanes, 0, 0
-	if numbers%tableLanes != 0 {
-		if last = numbers - tableLanes; !t.Bytes {
+	lanes := tableLanes
+	if t.Bytes && numbers >= wideTableLanes() {
+		lanes = wideTableLanes()
+	}
+	vectors, tail, last := numbers/lanes, 0, 0
+	if numbers%lanes != 0 {
+		if last = numbers - lanes; !t.Bytes {
 			last &^= 1
 		}
 		if tail = 4 * last; !t.Bytes {
@@ -100,7 +104,7 @@ func (t *Table) pieces(y []float32, p *tablePiece, rows, blocks, numbers int) {
 	}
 	table := unsafe.Pointer(unsafe.SliceData(t.Integers))
 	if t.Bytes {
-		bytesRows(unsafe.Pointer(&y[0]), table, p, rows, vectors, 4*t.Columns, tail, last)
+		bytesRows(lanes, unsafe.Pointer(&y[0]), table, p, rows, vectors, 4*t.Columns, tail, last)
 		return
 	}
 	nibblesRows(unsafe.Pointer(&y[0]), table, p, rows, blocks, vectors, 4*t.Columns, tail, last)

@@ -9,12 +9,24 @@ import (
 // hasTableRows reports whether the functions below do anything.
 func hasTableRows() bool { return isa.Active().Has(isa.Vectors256) }
 
+// wideTableLanes returns the most floats that bytesRows writes at a time.
+func wideTableLanes() int {
+	if isa.Active().Has(isa.Vectors512) {
+		return 2 * tableLanes
+	}
+	return tableLanes
+}
+
 // shiftsOfNibbles moves the number of each lane to the highest bits.
 var shiftsOfNibbles = [tableLanes]uint32{28, 24, 20, 16, 12, 8, 4, 0}
 
-// bytesRows writes rows of vectors of bytes. stride, tail and last are bytes: of a row of the result, and where the last
-// vector begins in the result and in the table, if tail is not 0.
-func bytesRows(to, table unsafe.Pointer, p *tablePiece, rows, vectors, stride, tail, last int) {
+// bytesRows writes rows of vectors of bytes. stride, tail and last are bytes: of a row of the result, and where the
+// last vector begins in the result and in the table, if tail is not 0.
+func bytesRows(lanes int, to, table unsafe.Pointer, p *tablePiece, rows, vectors, stride, tail, last int) {
+	if lanes > tableLanes {
+		bytesRowsAVX512(to, table, unsafe.Pointer(&p.offsets), unsafe.Pointer(&p.scale), uintptr(rows), uintptr(vectors), uintptr(stride), uintptr(tail), uintptr(last))
+		return
+	}
 	bytesRowsAVX2(to, table, unsafe.Pointer(&p.offsets), unsafe.Pointer(&p.scale), uintptr(rows), uintptr(vectors), uintptr(stride), uintptr(tail), uintptr(last))
 }
 
@@ -22,6 +34,9 @@ func bytesRows(to, table unsafe.Pointer, p *tablePiece, rows, vectors, stride, t
 func nibblesRows(to, table unsafe.Pointer, p *tablePiece, rows, blocks, vectors, stride, tail, last int) {
 	nibblesRowsAVX2(to, table, unsafe.Pointer(&p.offsets), unsafe.Pointer(&p.scale), unsafe.Pointer(&p.zero), unsafe.Pointer(&shiftsOfNibbles), uintptr(rows), uintptr(blocks), uintptr(vectors), uintptr(stride), uintptr(tail), uintptr(last))
 }
+
+//go:noescape
+func bytesRowsAVX512(to, table, offsets, factor unsafe.Pointer, rows, vectors, stride, tail, last uintptr)
 
 //go:noescape
 func bytesRowsAVX2(to, table, offsets, factor unsafe.Pointer, rows, vectors, stride, tail, last uintptr)

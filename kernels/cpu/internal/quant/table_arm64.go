@@ -9,12 +9,15 @@ import (
 // hasTableRows reports whether the functions below do anything.
 func hasTableRows() bool { return isa.Active().Has(isa.NEON) }
 
+// wideTableLanes returns the most floats that bytesRows writes at a time.
+func wideTableLanes() int { return tableLanes }
+
 // shiftsOfNibbles moves the number of each lane to the highest bits.
 var shiftsOfNibbles = [tableLanes]uint32{28, 24, 20, 16, 12, 8, 4, 0}
 
-// bytesRows writes rows of vectors of bytes. stride, tail and last are bytes: of a row of the result, and where the last
-// vector begins in the result and in the table, if tail is not 0.
-func bytesRows(to, table unsafe.Pointer, p *tablePiece, rows, vectors, stride, tail, last int) {
+// bytesRows writes rows of vectors of bytes. stride, tail and last are bytes: of a row of the result, and where the
+// last vector begins in the result and in the table, if tail is not 0.
+func bytesRows(_ int, to, table unsafe.Pointer, p *tablePiece, rows, vectors, stride, tail, last int) {
 	bytesRowsNEON(to, table, unsafe.Pointer(&p.offsets), unsafe.Pointer(&p.scale), uintptr(rows), uintptr(vectors), uintptr(stride), uintptr(tail), uintptr(last))
 }
 

@@ -6,6 +6,8 @@ import "unsafe"
 
 func hasTableRows() bool { return false }
 
-func bytesRows(unsafe.Pointer, unsafe.Pointer, *tablePiece, int, int, int, int, int) {}
+func wideTableLanes() int { return tableLanes }
+
+func bytesRows(int, unsafe.Pointer, unsafe.Pointer, *tablePiece, int, int, int, int, int) {}
 
 func nibblesRows(unsafe.Pointer, unsafe.Pointer, *tablePiece, int, int, int, int, int, int) {}
