@@ -6,11 +6,12 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Functions of AVX2 that are an exponential with its tail. With AVX2 a lookup of a coefficient takes as long as four
-// other instructions on some processors, while a division takes as long as six: tanh takes 0.61 of the time of that of
-// pieces.go on a Zen 3. An exponential whose power of two need not be applied in two steps, and whose sum with 1 need
-// not be corrected, saves a sigmoid a fifth. Of erf, whose logarithm of the rest needs nine coefficients, nothing was
-// saved.
+// Functions that are an exponential with its tail. With AVX2 a lookup of a coefficient takes as long as four other
+// instructions on some processors, while a division takes as long as six: tanh takes 0.61 of the time of a table of
+// coefficients on a Zen 3, and as long as one with AVX-512 on a Zen 4. An exponential whose power of two need not be
+// applied in two steps, and whose sum with 1 need not be corrected, saves a sigmoid a fifth with AVX2. Of erf, whose
+// logarithm of the rest needs nine coefficients, nothing was saved. All families compute them in this way, so that they
+// have the same bits.
 
 // powerOf splits z ≥ 0: with n = z·scale, rounded, it returns z − n/scale and 2ⁿ. The sum with shift, a float without a
 // fraction, has n in its last bits.

@@ -8,24 +8,11 @@ import (
 )
 
 // Functions by tables: |x| is divided into 8 intervals, the number of floats in a vector of AVX2. Each interval has a
-// polynomial, whose coefficients are looked up in registers. All machines compute the same bits, but tanh is
-// computed otherwise with AVX2: see by_exponential.go.
+// polynomial, whose coefficients are looked up in registers. All machines compute the same bits. Tanh and
+// sigmoid are computed otherwise: see by_exponential.go.
 
-// tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b. Each of
-// the ranges of t + 1 from 1 to 2, 4, 8 and 16 is divided into two intervals of equal length. From 9.02 on tanh is 1.
-var tanhTable = [...][8]float64{
-	{0.0278908871, 0.00288187549, 0.000859836931, 6.14843375e-05, -3.83339921e-06, 1.80809025e-07, -6.13527504e-08, 0},
-	{-0.0706394762, 0.0144271366, -0.00727486564, -0.000188566846, 4.85968339e-05, -1.22741108e-06, 5.52736594e-07, 0},
-	{0.00560026616, -0.032793995, 0.026558049, -0.000498228706, -0.000291585573, 1.97682243e-06, -2.07103744e-06, 0},
-	{0.132245004, -0.036172986, -0.0501832999, 0.00491643464, 0.0011195651, 7.23509493e-06, 4.22928497e-06, 0},
-	{0.000117218318, 0.1670883, 0.0289661102, -0.0179134533, -0.0031012285, -4.3468408e-05, -5.33298089e-06, 0},
-	{-0.333339483, -0.0945564061, 0.103357673, 0.0421069004, 0.00644718809, 0.0001111292, 4.88604019e-06, 0},
-	{1.11649783e-07, -0.363404274, -0.319823086, -0.0681080893, -0.00980935618, -0.000178485177, -4.21926643e-06, 0},
-	{1, 0.786446869, 0.419972986, 0.0706506893, 0.00986517314, 0.000181149633, 3.46025013e-06, 0},
-	{0, 0.462117165, 0.761594176, 0.964027584, 0.995054781, 0.999909222, 0.999998331, 1},
-}
-
-// erfTable holds those for 8 intervals of equal length of t below 4. Those of the first interval are of erf(t) − t.
+// erfTable holds the coefficients of polynomials in t − b, constant last, for 8 intervals of t below 4 of equal length,
+// which begin at b. Those of the first interval are of erf(t) − t.
 var erfTable = [...][8]float64{
 	{-0.0178647153, 0.0167984515, 0.00572604546, -0.00826703198, -0.00382494042, 0.00462096557, 0.00336634903, -0.00387533335},
 	{-0.00818717573, -0.0558448881, 0.0103292651, 0.0238086861, 0.0043018423, -0.0102527067, -0.0065639643, 0.00724769989},
@@ -129,34 +116,7 @@ func (m machine) magnitudes(x vectors, most Memory) vectors {
 	return t
 }
 
-func (m machine) tanh() func(x vectors) vectors {
-	if m.avx2() {
-		return m.single(m.tanhByExponential)
-	}
-	return m.tanhByTable()
-}
-
-func (m machine) tanhByTable() func(x vectors) vectors {
-	var rows [][8]float64
-	for _, row := range tanhTable { // the index begins with the exponent's last two bits, which are 3 for [1, 2)
-		rows = append(rows, [8]float64(slices.Concat(row[2:], row[:2])))
-	}
-	p := m.pieces("tanhTable", rows)
-	return func(x vectors) vectors {
-		y, of := m.magnitudes(x, Constant("tanhMost", float(9.02))), make(vectors, len(x))
-		x.each(func(i int) {
-			shifted, begin := m.add(y[i], one()), m.vector()
-			AndInt(begin, shifted, Constant("oneBit", 0xffc00000))
-			Subtract(begin, begin, one())
-			Subtract(y[i], y[i], begin)
-			ShiftRight(shifted, shifted, 22)
-			of[i] = m.interval(shifted)
-		})
-		q := p.slope(y, of)
-		q.each(func(i int) { MultiplyAdd(q[i], y[i], p.coefficient(len(p.rows)-1, of[i])) })
-		return m.odd(q, x)
-	}
-}
+func (m machine) tanh() func(x vectors) vectors { return m.single(m.tanhByExponential) }
 
 func (m machine) erfByTable() func(x vectors) vectors {
 	p := m.pieces("erfTable", erfTable[:])

@@ -180,37 +180,4 @@ func (m machine) squash(x vectors) vectors {
 	return p
 }
 
-func (m machine) sigmoid() func(x vectors) vectors {
-	if m.avx2() {
-		return m.single(m.sigmoidByExponential)
-	}
-	return m.sigmoidCorrected
-}
-
-// sigmoidCorrected is 1/(1 + e) or e/(1 + e) with e = exp(−|x|). The quotient is corrected for the rounding error of
-// the sum, using a linear approximation of 1/(1 + e).
-func (m machine) sigmoidCorrected(x vectors) vectors {
-	negative := m.vectors(len(x))
-	x.each(func(i int) { Or(negative[i], x[i], signBit()) })
-	least := m.vector()
-	Load(least, Constant("expMin", float(-104)))
-	x.each(func(i int) { Max(negative[i], least, negative[i]) })
-	e := m.expWithin(negative)
-	slope := m.vector()
-	Load(slope, Constant("reciprocalSlope", float(-0.4857)))
-	x.each(func(i int) {
-		q, zero, sum, lost := m.vector(), m.vector(), m.vector(), m.vector()
-		Zero(zero)
-		Load(q, one())
-		Blend(q, Compare(LessThan, x[i], zero), e[i])
-		Add(sum, e[i], one())
-		Subtract(lost, sum, one())
-		Subtract(lost, e[i], lost)
-		Divide(q, q, sum)
-		MultiplyAdd(e[i], slope, Constant("reciprocalStart", float(0.9714)))
-		Multiply(lost, lost, e[i])
-		SubtractProduct(q, q, lost)
-		Copy(e[i], q)
-	})
-	return e
-}
+func (m machine) sigmoid() func(x vectors) vectors { return m.single(m.sigmoidByExponential) }

@@ -2197,6 +2197,78 @@ module @packed_dot_float16_1_4__by_2_in_blocks_of_0 attributes {mhlo.num_replica
 }
 #loc0 = loc("layer")
 
+// packed_embedding/float16 [4] of 3 x 7 of 4 bits in blocks of 0
+module @packed_embedding_float16__4__of_3_x_7_of_4_bits_in_blocks_of_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<3x4xi8>, %arg1: tensor<4xi32>, %arg2: tensor<3xf16>, %arg3: tensor<3xi32>) -> (tensor<4x7xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.constant dense<"0x03000000"> : tensor<4xi32> loc(#loc0)
+    %v1 = stablehlo.compare LT, %arg1, %v0, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
+    %v5 = stablehlo.maximum %arg1, %v2 : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0x02000000"> : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.minimum %v5, %v6 : tensor<4xi32> loc(#loc0)
+    %v8 = "stablehlo.gather"(%arg0, %v7) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<3x4xi8>, tensor<4xi32>) -> (tensor<4x4xi8>) loc(#loc0)
+    %v9 = "stablehlo.gather"(%arg2, %v7) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<3xf16>, tensor<4xi32>) -> (tensor<4xf16>) loc(#loc0)
+    %v10 = stablehlo.convert %v9 : (tensor<4xf16>) -> tensor<4xf32> loc(#loc0)
+    %v11 = stablehlo.constant dense<"0x04"> : tensor<4x4xi8> loc(#loc0)
+    %v12 = stablehlo.shift_left %v8, %v11 : tensor<4x4xi8> loc(#loc0)
+    %v13 = stablehlo.shift_right_arithmetic %v12, %v11 : tensor<4x4xi8> loc(#loc0)
+    %v14 = stablehlo.shift_right_arithmetic %v8, %v11 : tensor<4x4xi8> loc(#loc0)
+    %v15 = stablehlo.reshape %v13 : (tensor<4x4xi8>) -> tensor<4x4x1xi8> loc(#loc0)
+    %v16 = stablehlo.reshape %v14 : (tensor<4x4xi8>) -> tensor<4x4x1xi8> loc(#loc0)
+    %v17 = stablehlo.concatenate %v15, %v16, dim = 2 : (tensor<4x4x1xi8>, tensor<4x4x1xi8>) -> tensor<4x4x2xi8> loc(#loc0)
+    %v18 = stablehlo.reshape %v17 : (tensor<4x4x2xi8>) -> tensor<4x8xi8> loc(#loc0)
+    %v19 = "stablehlo.slice"(%v18) <{limit_indices = array<i64: 4, 7>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<4x8xi8>) -> (tensor<4x7xi8>) loc(#loc0)
+    %v20 = stablehlo.convert %v19 : (tensor<4x7xi8>) -> tensor<4x7xf32> loc(#loc0)
+    %v21 = stablehlo.constant dense<"0x0000803F"> : tensor<4xf32> loc(#loc0)
+    %v22 = stablehlo.divide %v21, %v10 : tensor<4xf32> loc(#loc0)
+    %v23 = stablehlo.broadcast_in_dim %v22, dims = [0] : (tensor<4xf32>) -> tensor<4x7xf32> loc(#loc0)
+    %v24 = stablehlo.multiply %v20, %v23 : tensor<4x7xf32> loc(#loc0)
+    %v25 = stablehlo.convert %v24 : (tensor<4x7xf32>) -> tensor<4x7xf16> loc(#loc0)
+    %v26 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v27 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v28 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v29 = stablehlo.multiply %v27, %v28 : tensor<4xi64>
+    %v30 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v31 = stablehlo.add %v29, %v30 : tensor<4xi64>
+    %v32 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v33 = stablehlo.add %v31, %v26 : tensor<4xi64>
+    %v34 = stablehlo.select %v4, %v32, %v33 : tensor<4xi1>, tensor<4xi64>
+    %v35 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v39 = "stablehlo.reduce"(%v34, %v35) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v36: tensor<i64>, %v37: tensor<i64>):
+      %v38 = stablehlo.minimum %v36, %v37 : tensor<i64>
+      stablehlo.return %v38 : tensor<i64>
+    }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
+    %v40 = stablehlo.compare NE, %v39, %v35, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v41 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v42 = stablehlo.shift_right_logical %v39, %v41 : tensor<i64>
+    %v43 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v44 = stablehlo.add %v42, %v43 : tensor<i64>
+    %v45 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v46 = stablehlo.and %v39, %v45 : tensor<i64>
+    %v47 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v48 = stablehlo.subtract %v46, %v47 : tensor<i64>
+    %v49 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v50 = stablehlo.convert %v44 : (tensor<i64>) -> tensor<i32>
+    %v51 = stablehlo.reshape %v50 : (tensor<i32>) -> tensor<1xi32>
+    %v52 = stablehlo.convert %v48 : (tensor<i64>) -> tensor<i32>
+    %v53 = stablehlo.reshape %v52 : (tensor<i32>) -> tensor<1xi32>
+    %v54 = stablehlo.concatenate %v49, %v51, %v53, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v55 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v56 = stablehlo.reshape %v55 : (tensor<1xi32>) -> tensor<i32>
+    %v57 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v58 = stablehlo.compare NE, %v56, %v57, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v59 = stablehlo.not %v58 : tensor<i1>
+    %v60 = stablehlo.and %v40, %v59 : tensor<i1>
+    %v61 = stablehlo.broadcast_in_dim %v60, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v62 = stablehlo.select %v61, %v54, %arg3 : tensor<3xi1>, tensor<3xi32>
+    return %v25, %v62 : tensor<4x7xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // eliminate/float16[4 7 7] of [4 7 3]
 module @eliminate_float16_4_7_7__of__4_7_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<4x7x7xf16>, %arg1: tensor<4x7x3xf16>, %arg2: tensor<3xi32>) -> (tensor<4x7x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>) {

