@@ -52,7 +52,7 @@ var register = sync.OnceFunc(func() {
 	for _, a := range []ir.Attrs{ir.ConstantAttrs{}, ir.IotaAttrs{}, ir.RngAttrs{}, ir.ConvertAttrs{}, ir.CompareAttrs{}, ir.ReshapeAttrs{}, ir.TransposeAttrs{}, ir.BroadcastAttrs{}, ir.SliceAttrs{},
 		ir.PadAttrs{}, ir.AxisAttrs{}, ir.AxesAttrs{}, ir.DynamicSliceAttrs{}, ir.DotAttrs{}, ir.GatherAttrs{}, ir.ScatterAttrs{}, ir.ReduceAttrs{}, ir.CumulativeAttrs{}, ir.SortAttrs{}, ir.TopKAttrs{},
 		ir.FourierAttrs{}, ir.ScanAttrs{}, ir.WhileAttrs{}, ir.CondAttrs{}, ir.FactorAttrs{}, ir.ConvAttrs{}, ir.ConvGradAttrs{}, ir.PoolAttrs{}, ir.ResampleAttrs{}, ir.PoolGradAttrs{}, ir.NormAttrs{}, ir.GroupNormAttrs{},
-		ir.DropoutAttrs{}, ir.AttentionAttrs{}, ir.RnnAttrs{}, ir.OptimizerAttrs{}, ir.CollectiveAttrs{}, ir.CheckFiniteAttrs{}, ir.PackedDotAttrs{}} {
+		ir.DropoutAttrs{}, ir.AttentionAttrs{}, ir.RnnAttrs{}, ir.OptimizerAttrs{}, ir.CollectiveAttrs{}, ir.CheckFiniteAttrs{}, ir.PackedDotAttrs{}, ir.PackedEmbeddingAttrs{}} {
 		gob.Register(a)
 	}
 })
