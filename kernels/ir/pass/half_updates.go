@@ -22,7 +22,7 @@ func DecomposeHalfUpdates() Pass {
 			n := &p.Nodes[i]
 			var out []ir.Value
 			var err error
-			if half(n) {
+			if half(n) && !u.looksUp(n) {
 				out, err = u.formulas(n)
 			} else {
 				out, err = u.To.Add(n.Scope, n.Op, n.Attrs, u.Operands(n)...)
@@ -79,6 +79,21 @@ func (u *halfUpdates) formulas(n *ir.Node) ([]ir.Value, error) {
 		}
 	}
 	return out, err
+}
+
+// looksUp reports whether the update is plain gradient descent along the gradient of a table, which is computed in
+// float32. Backends then update only the rows that were looked up, while formulas would compute all.
+func (u *halfUpdates) looksUp(n *ir.Node) bool {
+	if n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) != 4 {
+		return false
+	}
+	i := u.def[n.Inputs[1]]
+	if i < 0 || u.From.Nodes[i].Op != ir.Convert {
+		return false
+	}
+	v := u.From.Nodes[i].Inputs[0]
+	d := u.def[v]
+	return d >= 0 && u.From.Nodes[d].Op == ir.EmbeddingGrad && u.From.Type(v).DType == ir.Float32
 }
 
 // descends reports whether the update is plain gradient descent along a product, which backends add to the variable in

@@ -63,18 +63,37 @@ func (g *Graph) absorb(u, from *Unit, v ir.Value) {
 // it. The kernels then add -rate·gradient to the variable, as w + Aᵀ·(-rate·B), and never store the gradient. This
 // includes updates that divide their gradient and may be skipped (lateGradients puts the product next to them). The
 // gradient of a table is joined in the same way. It is zero in rows that were not looked up, so only the others are
-// computed and subtracted.
+// computed and subtracted, in float32 if the table has 16 bits.
 func (g *Graph) JoinDescent() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
 		if product := g.descent(u); product != nil {
-			g.absorb(u, product, g.Program.Nodes[product.Nodes[0]].Outputs[0])
-			kept = slices.DeleteFunc(kept, func(other *Unit) bool { return other == product })
+			n := &g.Program.Nodes[product.Nodes[0]]
+			g.absorb(u, product, n.Outputs[0])
+			table := g.unreadTable(u, n)
+			kept = slices.DeleteFunc(kept, func(other *Unit) bool { return other == product || other == table })
 		}
 		kept = append(kept, u)
 	}
 	clear(g.Units[len(kept):])
 	g.Units = kept
+}
+
+// unreadTable returns the unit that converts a table for the gradient alone, which needs no more than its shape, or
+// nil. Unit u, which the gradient n has joined, then does not read it.
+func (g *Graph) unreadTable(u *Unit, n *ir.Node) *Unit {
+	table := n.Inputs[0]
+	c := g.Node(table)
+	if n.Op != ir.EmbeddingGrad || c == nil || c.Op != ir.Convert || len(g.Users[table]) != 1 || g.IsOutput[table] {
+		return nil
+	}
+	conversion := g.UnitOf[g.Def[table]]
+	if conversion == nil || len(conversion.Nodes) != 1 || conversion.Constant {
+		return nil
+	}
+	u.Reads = slices.DeleteFunc(u.Reads, func(x ir.Value) bool { return x == table })
+	g.Needed[table] = false
+	return conversion
 }
 
 // descent returns the unit of the product that unit u may be joined with, or nil.
@@ -83,9 +102,10 @@ func (g *Graph) descent(u *Unit) *Unit {
 		return nil
 	}
 	n := &g.Program.Nodes[u.Nodes[len(u.Nodes)-1]]
-	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant || g.Program.Type(n.Inputs[0]).DType.IsHalf() {
+	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant {
 		return nil
 	}
+	half := g.Program.Type(n.Inputs[0]).DType.IsHalf()
 	v := n.Inputs[1]
 	switch len(u.Nodes) {
 	case 1:
@@ -104,12 +124,12 @@ func (g *Graph) descent(u *Unit) *Unit {
 	}
 	s := g.Program.Type(v).Shape
 	if d.Op == ir.EmbeddingGrad {
-		if len(u.Nodes) > 1 || s.Size() <= BucketVariable || g.Program.Type(v).DType.IsHalf() || slices.Contains(d.Inputs[1:], n.Inputs[0]) {
+		if len(u.Nodes) > 1 != half || s.Size() <= BucketVariable || g.Program.Type(v).DType.IsHalf() || slices.Contains(d.Inputs[1:], n.Inputs[0]) {
 			return nil
 		}
 		return product
 	}
-	if d.Op != ir.Dot || slices.Contains(d.Inputs, n.Inputs[0]) || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
+	if half || d.Op != ir.Dot || slices.Contains(d.Inputs, n.Inputs[0]) || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
 		return nil
 	}
 	if len(n.Inputs) > 4 && g.Program.Type(v).DType.IsHalf() { // 16-bit products are stored if the update may be skipped
