@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,16 +17,7 @@ import (
 // halfTableStep is tableStep for a table of 16 bits whose gradient is computed in float32.
 func halfTableStep(t *testing.T, r *rand.Rand, d ir.DType, rows, width, count int) (p *ir.Program, inputs []reference.Value) {
 	p = ir.New("table")
-	input := func(d ir.DType, draw func() float64, s ...int) ir.Value {
-		numbers := make([]float64, ir.Shape(s).Size())
-		for i := range numbers {
-			numbers[i] = draw()
-		}
-		v, err := reference.New(d, s, numbers...)
-		require.NoError(t, err)
-		inputs = append(inputs, v)
-		return p.AddInput(fmt.Sprint("in", len(inputs)), v.Type)
-	}
+	input := drawnInputs(t, p, &inputs)
 	add := func(op ir.Op, a ir.Attrs, in ...ir.Value) ir.Value {
 		v, err := p.Add("", op, a, in...)
 		require.NoError(t, err)

@@ -16,20 +16,25 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// tableStep is a step of plain gradient descent of a table in which some rows were looked up, most of them several
-// times.
-func tableStep(t *testing.T, r *rand.Rand, d, of ir.DType, rows, width, count int, looks, published bool) (p *ir.Program, inputs []reference.Value) {
-	p = ir.New("table")
-	input := func(d ir.DType, draw func() float64, s ...int) ir.Value {
+// drawnInputs returns a function that adds an input of drawn numbers to a program, and these to the list.
+func drawnInputs(t *testing.T, p *ir.Program, inputs *[]reference.Value) func(d ir.DType, draw func() float64, s ...int) ir.Value {
+	return func(d ir.DType, draw func() float64, s ...int) ir.Value {
 		numbers := make([]float64, ir.Shape(s).Size())
 		for i := range numbers {
 			numbers[i] = draw()
 		}
 		v, err := reference.New(d, s, numbers...)
 		require.NoError(t, err)
-		inputs = append(inputs, v)
-		return p.AddInput(fmt.Sprint("in", len(inputs)), v.Type)
+		*inputs = append(*inputs, v)
+		return p.AddInput(fmt.Sprint("in", len(*inputs)), v.Type)
 	}
+}
+
+// tableStep is a step of plain gradient descent of a table in which some rows were looked up, most of them several
+// times.
+func tableStep(t *testing.T, r *rand.Rand, d, of ir.DType, rows, width, count int, looks, published bool) (p *ir.Program, inputs []reference.Value) {
+	p = ir.New("table")
+	input := drawnInputs(t, p, &inputs)
 	few := 1 + r.IntN(rows)
 	table := input(d, r.NormFloat64, rows, width)
 	at := input(of, func() float64 { return float64(r.IntN(few)) }, 2, count)
