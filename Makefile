@@ -22,6 +22,7 @@ PACKAGES = ./...
 
 test: ## run all tests
 	$(GO) test $(TESTFLAGS) -timeout 30m $(PACKAGES)
+	@$(GO) run ./kernels/cpu/internal/isa/untested
 
 test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
 	./internal/test-python.sh
