@@ -122,7 +122,7 @@ bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; d
 	./internal/benchpeers/run.sh
 
 MODELS ?=
-bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's backends: MODELS names .keras files, networks of keras.applications or drawn (30 drawn at random); --train 16 in it trains too
+bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's backends: MODELS names .keras files, networks of keras.applications, recipes (of internal/recipes) or drawn (30 drawn at random); --train 16 in it trains too
 	./internal/benchpeers/run.sh models $(MODELS)
 
 bench-parts: ## optimizers, losses and metrics, drawn with random options, beside Keras's backends

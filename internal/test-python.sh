@@ -45,8 +45,8 @@ fi
 GOKERAS_PYTHON=${GOKERAS_PYTHON:-$(environment)} # a statement of its own, so that a failure ends the script
 export GOKERAS_PYTHON PYTHONDONTWRITEBYTECODE=1
 unset KERAS_BACKEND # each script knows which one it needs
-# One of each kind of comparison: what Keras opens, trains on and computes, what TensorBoard and h5py read, what ONNX Runtime runs.
-short='TestTensorBoardReadsTheFiles|TestH5pyReadsOurs|TestReadsAsThisH5py|TestAwkwardWordsSurviveFiles|TestKerasOpensWeights|TestRuntimeRunsFileCases|TestKerasOpensSpaces|TestRuntimePredictsTheSame|TestKerasOpensNewLayers|TestCallParametersOfKeras'
+# One of each kind of comparison: whole networks, what Keras opens, trains on and computes, what TensorBoard and h5py read, what ONNX Runtime runs.
+short='TestTensorBoardReadsTheFiles|TestH5pyReadsOurs|TestReadsAsThisH5py|TestAwkwardWordsSurviveFiles|TestKerasOpensWeights|TestRuntimeRunsFileCases|TestKerasOpensSpaces|TestRuntimePredictsTheSame|TestKerasOpensNewLayers|TestCallParametersOfKeras|TestRecipes'
 if [ -n "${SHORT:-}" ] && [ -z "${TESTS:-}" ]; then
 	all=$(list)
 	for name in ${short//|/ }; do

@@ -2,7 +2,8 @@
 """Times models of files beside ONNX Runtime, OpenVINO and Keras's backends: python3 models.py [--batches 1,8] [--train 16] [--rounds N] [--together N] [--threads N] NAME...
 
 A NAME is a .keras file, an image network of keras.applications, the word applications for all of them, or drawn-N, a network drawn at random, which
-drawn-N:float64 and so on are under another dtype policy (--dtype names one for all that are drawn); drawn stands for the first thirty. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
+drawn-N:float64 and so on are under another dtype policy (--dtype names one for all that are drawn); drawn stands for the first thirty. recipe-NAME is a
+network of internal/recipes, recipes all of them. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
 processor time of the fastest step over all rounds, or with several threads of its time by the clock. --out FILE gets every sample as a line of
 JSON; --table FILE prints the table of such a file.
 """
@@ -18,7 +19,20 @@ for name, python, env in (("onnxruntime", run.TF, {"PEER_ENGINE": "onnxruntime"}
 PEERS = ["onnxruntime", "openvino", "keras+tensorflow", "keras+jax", "keras+torch"]
 
 
+RECIPES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recipes", "recipes.py")
+
+
+def written(folder, names):
+    """Returns the names with the files of recipes, which are written, in place of their names."""
+    listed = [n.removeprefix("recipe-") for n in names if n.startswith("recipe-")]
+    if not listed and "recipes" not in names:
+        return names
+    text = subprocess.run([run.TF, RECIPES, folder, *([] if "recipes" in names else listed)], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return [n for n in names if n != "recipes" and not n.startswith("recipe-")] + text.split()
+
+
 def make(folder, names, dtype):
+    names = written(folder, names)
     names = [n for name in names for n in ([f"drawn-{i}" for i in range(30)] if name == "drawn" else [os.path.abspath(name) if name.endswith(".keras") else name])]
     names = [f"{n}:{dtype}" if dtype and n.startswith(("drawn-", "composed-")) and ":" not in n else n for n in names]
     out = subprocess.run([os.environ["GO_WORKER"], "--make", folder, *names], check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -50,10 +50,12 @@ class Worker:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def read(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the worker ended with status {self.process.wait()}")
-        return json.loads(line)
+        """Returns the next object that the worker printed; what frameworks print beside them is passed on."""
+        while line := self.process.stdout.readline():
+            if line.startswith("{"):
+                return json.loads(line)
+            print(line, end="", file=sys.stderr)
+        raise RuntimeError(f"the worker ended with status {self.process.wait()}")
 
     def measure(self, key, secs):
         self.process.stdin.write(f"{key} {secs}\n")

@@ -109,6 +109,16 @@ var everyShape = []struct {
 		s.Input[s.channelsAxis()], s.Filters = s.Groups*between(r, 8, 256), s.Groups*between(r, 1, 7)
 		return s.smaller()
 	}},
+	{"anyedge", func(r *rand.Rand) spec { // the first layer of a network of images, or the last of one that makes them
+		s := anyWindow(r, "conv", 1+r.IntN(2), 7)
+		s.Groups = 1
+		few, many := 1+r.IntN(4), between(r, 4, 256)
+		if r.IntN(2) == 0 {
+			few, many = many, few
+		}
+		s.Input[s.channelsAxis()], s.Filters = few, many
+		return s.smaller()
+	}},
 	{"anyfirst", func(r *rand.Rand) spec { // the channels in front, half of them with a window of one
 		s := anyWindow(r, "conv", 1+r.IntN(3), 5)
 		if s.Filters, s.Groups = between(r, 1, 512), 1; r.IntN(4) == 0 {
