@@ -16,6 +16,7 @@ func (b *build) convolution(x, kernel ir.Shape, a ir.ConvAttrs) (*conv.Shape, er
 		return nil, b.unsupported("%d spatial axes; at most 3 are supported", len(x)-2)
 	}
 	s.Part = b.part
+	s.Remember()
 	return s, s.Validate()
 }
 
@@ -113,6 +114,7 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 func gatherPixels[T block.Float](b *build, x *plan.Operand, s *conv.Shape) (*plan.Operand, *conv.Shape, func()) {
 	dense, out, c := *s, s.Out(), s.InChannels
 	dense.In, dense.Strides = out, [3]int{1, 1, 1}
+	dense.Remember()
 	row := out[2] * c
 	to := b.scratch(x.Typ.DType, s.Batch*out[0]*out[1]*row)
 	return to, &dense, b.rt().parallel(s.Batch*out[0]*out[1], grain(row/4), func(_ *worker, lo, hi int) {

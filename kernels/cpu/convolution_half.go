@@ -116,6 +116,7 @@ func (e *byExamples) compilePairs(examples int) (func(), error) {
 			return nil, err
 		}
 		s.OutChannels, s.Pairs = s.OutChannels/2, true
+		s.Remember()
 		scratch := b.scratch(ir.Float32, conv.BackwardDataScratch[float32](s, pool.Size()))
 		return func() {
 			conv.BackwardData(pool, s, floatsAt(x.chunk.Ptr, examples*x.size/2), floatsAt(kernel.Ptr(), kernel.N/2), plan.Data[float32](y.wide), plan.Data[float32](scratch))
@@ -126,6 +127,7 @@ func (e *byExamples) compilePairs(examples int) (func(), error) {
 		return nil, err
 	}
 	s.InChannels, s.Pairs = s.InChannels/2, true
+	s.Remember()
 	scratch := b.scratch(ir.Float32, conv.ForwardScratch[float32](s, pool.Size()))
 	if e.pairs == nil {
 		e.pairs = &kernelPairs{}
@@ -187,6 +189,8 @@ func convKernelGradWidened(b *build, s *conv.Shape) func() {
 	x, dy := newHalfPort(b, b.in(0), batch, examples, false, false), newHalfPort(b, b.in(1), batch, examples, false, false)
 	part, rest := *s, *s
 	part.Batch, rest.Batch = examples, batch%examples
+	part.Remember()
+	rest.Remember()
 	one, total := b.scratch(ir.Float32, out.N), b.scratch(ir.Float32, out.N)
 	scratch := b.scratch(ir.Float32, max(conv.BackwardWeightsScratch[float32](&part, pool.Size()), conv.BackwardWeightsScratch[float32](&rest, pool.Size())))
 	return func() {
@@ -305,6 +309,8 @@ func convKernelGradPairs(b *build, s *conv.Shape) func() {
 	dy := pairImages(b, b.in(1), most)
 	rest := *s
 	rest.Batch = (batch%most + 1) / 2
+	s.Remember()
+	rest.Remember()
 	out, pool := b.out(0), b.rt().pool
 	gradient, part := b.scratch(ir.Float32, out.N), (*plan.Operand)(nil)
 	if most < batch {

@@ -45,6 +45,7 @@ func convKernelGradStacked(b *build, s *conv.Shape) func() {
 	x, dy, scratch, pool := 0, 0, 0, b.rt().pool
 	for i := range g.bands {
 		s := &g.bands[i].shape
+		s.Remember()
 		x, dy = max(x, s.Batch*s.In[1]*g.row), max(dy, s.Batch*s.StackedGradient())
 		scratch = max(scratch, conv.BackwardWeightsScratch[float32](s, pool.Size()))
 	}

@@ -95,10 +95,14 @@ func abreastPlanOf(s *Shape, o operation) (p abreastPlan) {
 	return p
 }
 
+// shapes returns those of a block of groups, and of the last block.
+func (p *abreastPlan) shapes(s *Shape) [2]Shape {
+	return [2]Shape{s.abreastShape(p.together, abreastLanes), s.abreastShape(p.groups-(p.blocks-1)*p.together, abreastLanes)}
+}
+
 // abreastScratch returns the number of elements of scratch memory that an operation needs: the kernel of a group or the
 // parts of its gradient, a bias, and the memory of the workers.
-func abreastScratch(s *Shape, workers int, o operation) int {
-	p := abreastPlanOf(s, o)
+func abreastScratch(s *Shape, p *abreastPlan, workers int) int {
 	return p.parts*p.weights + s.OutChannels*abreastLanes + max(workers, 1)*p.local
 }
 
@@ -107,6 +111,7 @@ type abreastImages struct {
 	o       operation
 	shape   Shape
 	plan    abreastPlan
+	parts   [2]Shape // of a block, and of the last one
 	x, y    []float32
 	weights []float32 // of a group, or the parts of their gradient
 	bias    []float32 // of a group
@@ -117,10 +122,10 @@ type abreastImages struct {
 var abreastTasks pool.Recycler[abreastImages]
 
 // runAbreast runs an operation for which [abreast] is true.
-func runAbreast(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
-	c, lanes := abreastTasks.Get(), abreastLanes
-	c.o, c.shape, c.plan, c.relu = o, *s, abreastPlanOf(s, o), relu
-	c.x, c.y, c.bias = x[:s.sizeX()], y[:s.sizeY()], nil
+func runAbreast(p *pool.Pool, d *decisions, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
+	c, s, lanes := abreastTasks.Get(), &d.shape, abreastLanes
+	c.o, c.shape, c.plan, c.parts, c.relu = o, *s, d.abreast, d.parts, relu
+	c.x, c.y, c.bias = x[:d.x], y[:d.y], nil
 	size, channels := c.plan.parts*c.plan.weights, s.OutChannels*lanes
 	c.weights, c.local = scratch[:size], scratch[size+channels:]
 	if bias != nil {
@@ -132,9 +137,9 @@ func runAbreast(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, 
 		for part := 1; part < c.plan.parts; part++ {
 			vec.Add(c.weights[:c.plan.weights], c.weights[:c.plan.weights], c.weights[part*c.plan.weights:][:c.plan.weights])
 		}
-		addNumbers(kernel[:s.sizeKernel()], c.weights, lanes)
+		addNumbers(kernel[:d.kernel], c.weights, lanes)
 	} else {
-		repeatNumbers(c.weights, kernel[:s.sizeKernel()], lanes)
+		repeatNumbers(c.weights, kernel[:d.kernel], lanes)
 		p.Parallel(c.plan.blocks, 1, c)
 	}
 	c.x, c.y, c.weights, c.bias, c.local = nil, nil, nil, nil, nil // let go of the caller's memory
@@ -166,9 +171,10 @@ func (c *abreastImages) Run(worker, lo, hi int) {
 }
 
 // operands returns the shape of a block, its copies of x and y, and the rest of the memory.
-func (c *abreastImages) operands(block int, local []float32) (r Shape, x, y, rest []float32) {
-	first := block * c.plan.together
-	r = c.shape.abreastShape(min(c.plan.together, c.plan.groups-first), abreastLanes)
+func (c *abreastImages) operands(block int, local []float32) (r *Shape, x, y, rest []float32) {
+	if r = &c.parts[0]; block == c.plan.blocks-1 {
+		r = &c.parts[1]
+	}
 	x, local = local[:r.sizeX()], local[r.sizeX():]
 	return r, x, local[:r.sizeY()], local[r.sizeY():]
 }
@@ -179,12 +185,12 @@ func (c *abreastImages) block(block int, local []float32) {
 	first, filters := block*c.plan.together, c.shape.OutChannels/c.shape.InChannels
 	if c.o == ofForward {
 		c.turn(c.x, x, first, r.Batch, filters, false)
-		forward(nil, &r, x, c.weights, c.bias, c.relu, y, rest, false)
+		forward(nil, r, x, c.weights, c.bias, c.relu, y, rest, false)
 		c.turn(c.y, y, first, r.Batch, 1, true)
 		return
 	}
 	c.turn(c.y, y, first, r.Batch, 1, false)
-	Transposed(nil, &r, y, c.weights, c.bias, c.relu, x, rest)
+	Transposed(nil, r, y, c.weights, c.bias, c.relu, x, rest)
 	c.turn(c.x, x, first, r.Batch, filters, true)
 }
 
@@ -194,7 +200,7 @@ func (c *abreastImages) gradient(block int, dkernel, local []float32) {
 	first := block * c.plan.together
 	c.turn(c.x, x, first, r.Batch, c.shape.OutChannels/c.shape.InChannels, false)
 	c.turn(c.y, y, first, r.Batch, 1, false)
-	BackwardWeights(nil, &r, x, y, dkernel, rest)
+	BackwardWeights(nil, r, x, y, dkernel, rest)
 }
 
 // turn copies images into groups, repeating each number once for each filter of its channel. If back is set, it copies

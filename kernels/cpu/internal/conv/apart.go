@@ -116,7 +116,7 @@ func forwardApart[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu boo
 	images := s.apartImages(p.Size())
 	size := s.apartSize(images)
 	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
-	panels, _ := packKernel(p, s, 0, kernel, scratch[size:])
+	panels, _ := packKernel(p, s, 0, 0, kernel, scratch[size:])
 	for first := 0; first < s.Batch; first += images {
 		r := s.apartShape(min(images, s.Batch-first))
 		to := scratch[:r.sizeX()]

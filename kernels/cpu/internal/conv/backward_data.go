@@ -14,57 +14,55 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 // TransposedScratch returns the number of elements of scratch memory that [Transposed] needs. It depends on whether
 // there is a bias, because a matrix product with a bias may be cut up differently.
 func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
-	n := s.checked(ofData)
-	bias = bias && n.InChannels == s.InChannels
-	if n.pointwise() {
-		a := pointwiseData[T](&n, nil, nil, nil)
+	var local decisions
+	d := decisionsOf[T](s, ofData, &local)
+	return scratchOf[T](d, ofData, workers, bias && d.shape.InChannels == s.InChannels)
+}
+
+// dataScratch is the same for what was decided.
+func dataScratch[T Float](d *decisions, workers int, bias bool) int {
+	n := &d.shape
+	switch d.way {
+	case wayEmpty, wayCovered:
+		return 0
+	case wayProduct:
+		a := pointwiseData[T](n, nil, nil, nil)
 		if bias {
 			a.Bias = []T{}
 		}
 		return gemm.ScratchSize(&a, workers)
-	}
-	if coversChannels[T](&n) {
-		return 0
-	}
-	if abreast[T](&n, ofData) {
-		return abreastScratch(&n, workers, ofData)
-	}
-	if splitsGradients[T](&n, ofData) {
-		return splitScratch(&n, workers, ofData, bias && !n.unfoldsRows(ofData))
-	}
-	if overlaps[T](&n) {
+	case wayAbreast:
+		return abreastScratch(n, &d.abreast, workers)
+	case waySplit:
+		return splitScratch(d, ofData, workers, bias && !n.unfoldsRows(ofData))
+	case wayOverlap:
 		return n.overlapScratch(workers)
+	case wayTapRows:
+		return d.rows.scratch(ofData, workers)
+	case wayRepeat:
+		return d.parts[0].sizeX() + scratchOfParts[T](d, ofData, workers, false)
+	case wayPlanes:
+		return n.planesScratch() + scratchOfParts[T](d, ofData, workers, false)
 	}
-	if g, ok := newTapRows[T](&n, ofData); ok {
-		return g.scratch(ofData, workers)
-	}
-	if isWideData[T](&n) {
-		size, out := 0, n.Out()
+	size := 0
+	switch g := &d.phases; {
+	case g.wide:
 		for h := n.nextPhase(1, 0); h < n.phases(1); h = n.nextPhase(1, h+1) {
 			for at := n.nextPhase(2, 0); at < n.phases(2); at = n.nextPhase(2, at+1) {
-				height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, at, out)
-				w := backwardWide[T](&n, n.mostPlanes(), &height.axis, &width.axis)
+				height, width := n.backwardPhase(1, h, g.out), n.backwardPhase(2, at, g.out)
+				w := backwardWide[T](n, n.mostPlanes(), &height.axis, &width.axis)
 				size = max(size, w.size(volume(n.Kernel), workers))
 			}
 		}
-		return n.sizeKernel() + size
+	case n.depthwise():
+		size = g.copiesLocal * max(workers, 1)
+	default:
+		size = g.spreadLocal * max(workers, 1)
+		if d.frame.on() {
+			size += d.frame.scratch(n.Batch, n.OutChannels, workers)
+		}
 	}
-	if n.depthwise() {
-		return n.sizeKernel() + copiesBackward[T](&n)*max(workers, 1)
-	}
-	if repeats[T](&n, ofData) {
-		r := n.repeated()
-		return r.sizeX() + BackwardDataScratch[T](&r, workers)
-	}
-	if planesData[T](&n) {
-		most, last := n.planesShapes()
-		return n.planesScratch() + max(BackwardDataScratch[T](&most, workers), BackwardDataScratch[T](&last, workers))
-	}
-	size := backwardPanels[T](&n) + spreadBackward[T](&n)*max(workers, 1)
-	if f := framesBackward[T](&n); f.on() {
-		size += f.scratch(n.Batch, n.OutChannels, workers)
-	}
-	return size
+	return d.phases.panels + size
 }
 
 // backwardPanels returns the number of elements that the kernel's panels for its input gradient take, over all phases.
@@ -93,50 +91,113 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	Transposed(p, s, dy, kernel, nil, false, dx, scratch)
 }
 
-// backwardPhases computes the phases of an input gradient. It packs their kernels into scratch memory.
-func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
-	out, wide := n.Out(), isWideData[T](n)
-	together, local := n.together() && !wide, spreadBackward[T](n)
-	copies, copiesLocal := slidesCopies[T](n) && n.Strides[2] == 1, copiesBackward[T](n)
-	list := getPhases[T]()
-	for d := range n.phases(0) {
-		list.list = list.list[:0]
-		to := scratch
-		for h := range n.phases(1) {
-			for w := range n.phases(2) {
-				k.phases = [3]phase{n.backwardPhase(0, d, out), n.backwardPhase(1, h, out), n.backwardPhase(2, w, out)}
-				for i := range c.axes {
-					c.axes[i] = k.phases[i].axis
-				}
-				if c.spread = (spread{}); !wide {
-					c.setSpreadBackward()
-					c.spread.local = local // shared by all phases, because workers may be in different ones at the same time
-					c.setCopies(copies && c.axes[1].taps > 0)
-					c.copies.local = copiesLocal
-				}
-				k.arrange([3]int{c.axes[0].taps, c.axes[1].taps, c.axes[2].taps}, c.inGroup, c.outGroup, c.spread.columns)
-				k.dst = to
-				switch {
-				case wide:
-					k.flippedChannels()
-					c.wide = backwardWide[T](n, n.mostPlanes(), &c.axes[1], &c.axes[2])
-					c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], c.axes[0].taps*c.axes[1].taps*c.axes[2].taps)
-				case c.depthwise:
-					k.flippedChannels()
-				default:
-					k.run(p)
-				}
-				if c.w = to; together {
-					list.add(c)
-					to = to[k.size():]
-					continue
-				}
-				runFramed(p, c, nil)
-			}
+// dataPhases is what the phases of an input gradient have in common.
+type dataPhases struct {
+	out          [3]int
+	wide         bool // see wide.go
+	together     bool // see phases.go
+	copies       bool // see slide_copies.go
+	panels       int  // elements of the kernels of all phases
+	spreadLocal  int  // scratch memory of a worker in the phase that needs most: all share it, because workers may be in different ones at the same time
+	copiesLocal  int  // the same for copies
+	count, lanes int  // of the phases, and of the vectors in which the kernels are packed
+}
+
+func dataPhasesOf[T Float](n *Shape) dataPhases {
+	g := dataPhases{out: n.Out(), wide: isWideData[T](n), panels: n.sizeKernel(), count: n.phases(0) * n.phases(1) * n.phases(2), lanes: groupedLanes[T](n)}
+	g.together = n.together() && !g.wide
+	if g.spreadLocal = spreadBackward[T](n); !n.depthwise() {
+		g.panels = backwardPanels[T](n)
+	}
+	g.copies, g.copiesLocal = slidesCopies[T](n) && n.Strides[2] == 1, copiesBackward[T](n)
+	return g
+}
+
+// phaseAt returns phase i of all.
+func (g *dataPhases) phaseAt(n *Shape, i int) [3]phase {
+	h, w := n.phases(1), n.phases(2)
+	return [3]phase{n.backwardPhase(0, i/(h*w), g.out), n.backwardPhase(1, i/w%h, g.out), n.backwardPhase(2, i%w, g.out)}
+}
+
+// setData sets up a correlation for all phases of an input gradient, except for its memory.
+func setData[T Float](c *correlation[T], d *decisions) {
+	c.backward(&d.shape)
+	c.outs, c.joins, c.frame = d.shape.In, true, d.frame
+}
+
+// setPhase sets it up for one of them.
+func setPhase[T Float](c *correlation[T], d *decisions, phases *[3]phase) {
+	g := &d.phases
+	for i := range c.axes {
+		c.axes[i] = phases[i].axis
+	}
+	if c.spread = (spread{}); g.wide {
+		c.wide = backwardWide[T](&d.shape, d.shape.mostPlanes(), &c.axes[1], &c.axes[2])
+		return
+	}
+	c.setSpreadBackward()
+	c.spread.local = g.spreadLocal
+	c.setCopies(g.copies && c.axes[1].taps > 0)
+	if c.copies.local = g.copiesLocal; c.frame.on() {
+		c.axes = c.frame.inside(c.axes)
+	}
+}
+
+// transposedTiles is [Transposed] in the general case: phase by phase. It packs their kernels into scratch memory.
+func transposedTiles[T Float](p *pool.Pool, d *decisions, dy, kernel, bias []T, relu bool, dx, scratch []T) {
+	n, g := &d.shape, &d.phases
+	remembered := d.tiles.take()
+	k, list := getPacking[T](), getPhases[T]()
+	var c *correlation[T]
+	if !remembered {
+		c = getCorrelation[T]()
+		setData(c, d)
+	}
+	k.kernel, k.shape, k.flip, k.lanes, k.groups = kernel, *n, true, g.lanes, n.Groups
+	to, plane := scratch, max(n.phases(1)*n.phases(2), 1)
+	for i := range g.count {
+		if remembered {
+			c, k.phases = correlationOf[T](d.tiles, i), d.tiles.phases[i]
+		} else {
+			k.phases = g.phaseAt(n, i)
+			setPhase(c, d, &k.phases)
 		}
-		if together {
+		c.x, c.y, c.bias, c.relu, c.w = dy[:d.y], dx[:d.x], bias, relu, to
+		if !g.wide {
+			c.local = scratch[g.panels:]
+		}
+		packPhase(p, n, c, k, scratch)
+		if !g.together {
+			runFramed(p, c, nil)
+			continue
+		}
+		list.add(c)
+		if to = to[k.size():]; (i+1)%plane == 0 {
 			runFramed(p, c, list)
+			to, list.list = scratch, list.list[:0]
 		}
 	}
 	putPhases(list)
+	putPacking(k)
+	if remembered {
+		d.tiles.release()
+		return
+	}
+	putCorrelation(c)
+}
+
+// packPhase packs the kernel of a phase.
+func packPhase[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
+	ax := &k.phases
+	k.arrange([3]int{ax[0].axis.taps, ax[1].axis.taps, ax[2].axis.taps}, c.inGroup, c.outGroup, c.spread.columns)
+	k.dst = c.w
+	switch {
+	case c.wide.on:
+		k.flippedChannels()
+		c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], ax[0].axis.taps*ax[1].axis.taps*ax[2].axis.taps)
+	case c.depthwise:
+		k.flippedChannels()
+	default:
+		k.run(p)
+	}
 }

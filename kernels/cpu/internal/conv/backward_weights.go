@@ -39,6 +39,9 @@ type kernelGradient[T Float] struct {
 	x, dy, dkernel []T
 	partial        []T // parts x size of the kernel if parts > 1
 
+	sizeX, sizeY, size int  // elements of the operands and of the kernel
+	inside             bool // see tapsInside
+
 	parts     int // blocks of images with a partial result each
 	columns   int // blocks of output channels
 	width     int // output channels in a block
@@ -75,7 +78,6 @@ func getGradient[T Float]() *kernelGradient[T] {
 }
 
 func putGradient[T Float](c *kernelGradient[T]) {
-	c.x, c.dy, c.dkernel, c.partial, c.local, c.summing = nil, nil, nil, nil, nil, sumTask[T]{}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		gradients32.Put((*kernelGradient[float32])(unsafe.Pointer(c)))
@@ -131,35 +133,33 @@ func imageParts[T Float](s *Shape) int {
 
 // BackwardWeightsScratch returns the number of elements of scratch memory that BackwardWeights needs.
 func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
-	n := s.checked(ofWeights)
-	if n.Stacked {
-		return stackedScratch(&n)
-	}
-	if n.pointwiseWeights() {
-		a := pointwiseGradient[T](&n, nil, nil, nil)
-		return gemm.ScratchSize(&a, workers)
-	}
-	if coversChannels[T](&n) {
+	var local decisions
+	return scratchOf[T](decisionsOf[T](s, ofWeights, &local), ofWeights, workers, false)
+}
+
+// weightsScratch is the same for what was decided.
+func weightsScratch[T Float](d *decisions, workers int) int {
+	n := &d.shape
+	switch d.way {
+	case wayEmpty, wayCovered:
 		return 0
+	case wayStacked:
+		return stackedScratch(n)
+	case wayProduct:
+		a := pointwiseGradient[T](n, nil, nil, nil)
+		return gemm.ScratchSize(&a, workers)
+	case wayAbreast:
+		return abreastScratch(n, &d.abreast, workers)
+	case waySplit:
+		return splitScratch(d, ofWeights, workers, false)
+	case wayRepeat:
+		return d.parts[0].sizeX() + scratchOfParts[T](d, ofWeights, workers, false)
+	case wayPlanes:
+		return n.planesScratch() + scratchOfParts[T](d, ofWeights, workers, false)
+	case wayWinograd:
+		return winogradWeightsScratch(n, workers)
 	}
-	if abreast[T](&n, ofWeights) {
-		return abreastScratch(&n, workers, ofWeights)
-	}
-	if splitsGradients[T](&n, ofWeights) {
-		return splitScratch(&n, workers, ofWeights, false)
-	}
-	if repeats[T](&n, ofWeights) {
-		r := n.repeated()
-		return r.sizeX() + BackwardWeightsScratch[T](&r, workers)
-	}
-	if planesWeights[T](&n) {
-		most, last := n.planesShapes()
-		return n.planesScratch() + max(BackwardWeightsScratch[T](&most, workers), BackwardWeightsScratch[T](&last, workers))
-	}
-	if hasWinogradWeights[T](&n) {
-		return winogradWeightsScratch(&n, workers)
-	}
-	return byTapsScratch[T](&n, workers)
+	return byTapsScratch[T](n, workers)
 }
 
 // byTapsScratch returns the number of elements of scratch memory that backwardWeightsByTaps needs.
@@ -194,55 +194,55 @@ func (c *kernelGradient[T]) setAxes() {
 //
 //	dkernel[t, i, c] = Σ_n Σ_o x[n, o·stride − padLow + t·dilation, g·inGroup + i] · dy[n, o, c]
 func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
-	n := s.checked(ofWeights)
-	n.need("x", len(x), n.sizeX())
-	n.need("dkernel", len(dkernel), n.sizeKernel())
-	n.need("dy", len(dy), n.sizeDY())
-	n.need("scratch", len(scratch), BackwardWeightsScratch[T](&n, p.Size()))
-	if n.without() {
-		return // the kernel has no elements
-	}
-	if n.Stacked {
-		backwardWeightsStacked(p, &n, floats(x), floats(dy), floats(dkernel), floats(scratch))
-		return
-	}
-	if n.pointwiseWeights() {
-		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
-		return
-	}
-	if coversChannels[T](&n) {
-		runCovered(p, &n, ofWeights, x, dkernel, nil, false, dy)
-		return
-	}
-	if abreast[T](&n, ofWeights) {
-		runAbreast(p, &n, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
-		return
-	}
-	if splitsGradients[T](&n, ofWeights) {
-		splitUp(p, &n, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
-		return
-	}
-	if repeats[T](&n, ofWeights) {
-		r := n.repeated()
+	var local decisions
+	d := decisionsOf[T](s, ofWeights, &local)
+	n := &d.shape
+	n.need("x", len(x), d.x)
+	n.need("dkernel", len(dkernel), d.kernel)
+	n.need("dy", len(dy), d.y)
+	n.need("scratch", len(scratch), scratchOf[T](d, ofWeights, p.Size(), false))
+	switch d.way {
+	case wayEmpty: // the kernel has no elements
+	case wayStacked:
+		backwardWeightsStacked(p, n, floats(x), floats(dy), floats(dkernel), floats(scratch))
+	case wayProduct:
+		runProduct(p, pointwiseGradient(n, x, dy, dkernel), scratch)
+	case wayCovered:
+		runCovered(p, n, ofWeights, x, dkernel, nil, false, dy)
+	case wayAbreast:
+		runAbreast(p, d, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
+	case waySplit:
+		splitUp(p, d, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
+	case wayRepeat:
+		r := &d.parts[0]
 		to := scratch[:r.sizeX()]
-		runFilters(p, x[:n.sizeX()], to, false)
-		BackwardWeights(p, &r, to, dy, dkernel, scratch[len(to):])
-		return
+		runFilters(p, x[:d.x], to, false)
+		BackwardWeights(p, r, to, dy, dkernel, scratch[len(to):])
+	case wayPlanes:
+		backwardWeightsPlanes(p, d, x, dy, dkernel, scratch)
+	case wayWinograd:
+		backwardWeightsWinograd(p, n, floats(x), floats(dy), floats(dkernel), floats(scratch))
+	default:
+		if d.gradient.take() {
+			gradientOf[T](d.gradient).run(p, x, dy, dkernel, scratch)
+			d.gradient.busy.Store(false)
+			return
+		}
+		backwardWeightsByTaps(p, *n, x, dy, dkernel, scratch)
 	}
-	if planesWeights[T](&n) {
-		backwardWeightsPlanes(p, &n, x, dy, dkernel, scratch)
-		return
-	}
-	if hasWinogradWeights[T](&n) {
-		backwardWeightsWinograd(p, &n, floats(x), floats(dy), floats(dkernel), floats(scratch))
-		return
-	}
-	backwardWeightsByTaps(p, n, x, dy, dkernel, scratch)
 }
 
 // backwardWeightsByTaps is BackwardWeights for a checked shape, tap by tap.
 func backwardWeightsByTaps[T Float](p *pool.Pool, n Shape, x, dy, dkernel, scratch []T) {
 	c := getGradient[T]()
+	c.set(n)
+	c.run(p, x, dy, dkernel, scratch)
+	putGradient(c)
+}
+
+// set sets up the kernel gradient of the shape, except for its memory.
+func (c *kernelGradient[T]) set(n Shape) {
+	c.sizeX, c.sizeY, c.size = n.sizeX(), n.sizeY(), n.sizeKernel()
 	if c.turned = n.Turned; c.turned {
 		n = n.inOneRow()
 	}
@@ -253,16 +253,9 @@ func backwardWeightsByTaps[T Float](p *pool.Pool, n Shape, x, dy, dkernel, scrat
 	} else {
 		c.spans = inPieces(c.axes[2].spans(c.spans))
 	}
-	size := n.sizeKernel()
-	// dy keeps its capacity: tiles may read past the last column where memory exists.
-	c.x, c.dy, c.dkernel = x[:n.sizeX()], dy[:n.sizeY()], dkernel[:size]
 	c.parts = imageParts[T](&n)
 	c.width, c.groupCols, c.columns = columnBlocks[T](&n)
-	c.partial = c.dkernel
-	if c.parts > 1 {
-		c.partial, scratch = scratch[:c.parts*size], scratch[c.parts*size:]
-	}
-	c.few, c.copies, c.local = few[T](&n), gradientCopiesOf[T](&n), scratch
+	c.few, c.copies = few[T](&n), gradientCopiesOf[T](&n)
 	if c.isWide = isWideGradient[T](&n); c.isWide {
 		c.wide = c.wideGeometry()
 	}
@@ -272,16 +265,27 @@ func backwardWeightsByTaps[T Float](p *pool.Pool, n Shape, x, dy, dkernel, scrat
 	if c.lanes = groupedSumsLanes[T](&n); c.lanes > 0 {
 		c.sliding = c.axes[2].sliding()
 	}
-	c.tapUnits = n.Kernel[1]
-	if n.tapsInside() && !c.dividesTaps(p.Workers()) {
+	c.inside = n.tapsInside()
+}
+
+// run computes the gradient.
+func (c *kernelGradient[T]) run(p *pool.Pool, x, dy, dkernel, scratch []T) {
+	// dy keeps its capacity: tiles may read past the last column where memory exists.
+	c.x, c.dy, c.dkernel = x[:c.sizeX], dy[:c.sizeY], dkernel[:c.size]
+	c.partial = c.dkernel
+	if c.parts > 1 {
+		c.partial, scratch = scratch[:c.parts*c.size], scratch[c.parts*c.size:]
+	}
+	c.local, c.tapUnits = scratch, c.shape.Kernel[1]
+	if c.inside && !c.dividesTaps(p.Workers()) {
 		c.tapUnits = 1
 	}
-	p.Parallel(c.parts*n.Kernel[0]*c.tapUnits*c.columns, 1, c)
+	p.Parallel(c.parts*c.shape.Kernel[0]*c.tapUnits*c.columns, 1, c)
 	if c.parts > 1 {
 		c.summing = sumTask[T]{c.dkernel, c.partial, c.parts}
 		c.summing.run(p)
 	}
-	putGradient(c)
+	c.x, c.dy, c.dkernel, c.partial, c.local, c.summing = nil, nil, nil, nil, nil, sumTask[T]{} // let go of the caller's memory
 }
 
 // manyWorkers is the number of workers from which on reading dy again costs less than waiting for others.

@@ -52,6 +52,10 @@ type correlation[T Float] struct {
 	rows, rowChunks int  // rows (positions on the height axis) of a chunk
 	cols, colChunks int  // channels of y of a chunk
 	block           int  // rows of a chunk that are computed together
+
+	keeps         bool   // the geometry is remembered, and so is how it was cut last:
+	wasCut        [2]int // for that many workers and images
+	chunks, grain int
 }
 
 var (
@@ -88,8 +92,16 @@ func (c *correlation[T]) run(p *pool.Pool) {
 	if c.moments != nil { // blocks of moments depend on the shape alone
 		workers = 1
 	}
-	if chunks, grain := c.cut(workers); chunks > 0 {
-		p.Parallel(chunks, grain, c)
+	if c.cutFor(workers); c.chunks > 0 {
+		p.Parallel(c.chunks, c.grain, c)
+	}
+}
+
+// cutFor is cut, unless the result is remembered.
+func (c *correlation[T]) cutFor(workers int) {
+	if now := [2]int{workers, c.batch}; !c.keeps || c.wasCut != now {
+		c.chunks, c.grain = c.cut(workers)
+		c.wasCut = now
 	}
 }
 

@@ -5,6 +5,7 @@
 //	type Shape struct{ ... }                                           // sizes; the same value describes all three operations
 //	func (s *Shape) Validate() error
 //	func (s *Shape) Out() [3]int                                       // output sizes along depth, height, width
+//	func (s *Shape) Remember()                                         // decide once how to compute it, for many runs
 //	func (s *Shape) FLOPs() int                                        // 2 x multiplications of one of the operations, padding included
 //
 //	func ForwardScratch[T Float](s *Shape, workers int) int

@@ -7,56 +7,52 @@ import (
 
 // ForwardScratch returns the number of elements of scratch memory that Forward, ForwardPacked and AddForward need.
 func ForwardScratch[T Float](s *Shape, workers int) int {
-	n := s.checked(ofForward)
-	if n.pointwise() {
-		a := pointwiseForward[T](&n, nil, nil, nil, false, nil)
+	var local decisions
+	return scratchOf[T](decisionsOf[T](s, ofForward, &local), ofForward, workers, false)
+}
+
+// forwardScratch is the same for what was decided.
+func forwardScratch[T Float](d *decisions, workers int) int {
+	n := &d.shape
+	switch d.way {
+	case wayEmpty, wayCovered:
+		return 0
+	case wayProduct:
+		a := pointwiseForward[T](n, nil, nil, nil, false, nil)
 		size := productScratch(a, workers)
 		a.Accumulate = true
 		return max(size, productScratch(a, workers))
+	case wayAbreast:
+		return abreastScratch(n, &d.abreast, workers)
+	case waySplit:
+		return splitScratch(d, ofForward, workers, false)
+	case wayUnfold:
+		return unfoldedScratch[T](n, workers)
+	case wayTapRows:
+		return d.rows.scratch(ofForward, workers)
+	case wayPad:
+		return n.paddedImages()*n.paddedRow() + scratchOfParts[T](d, ofForward, workers, false)
+	case wayRepeat:
+		return d.parts[0].sizeX() + scratchOfParts[T](d, ofForward, workers, false)
+	case wayPlanes:
+		return n.planesScratch() + scratchOfParts[T](d, ofForward, workers, false)
+	case wayApart:
+		return apartScratch[T](n, workers)
 	}
-	if coversChannels[T](&n) {
-		return 0
-	}
-	if abreast[T](&n, ofForward) {
-		return abreastScratch(&n, workers, ofForward)
-	}
-	if splitsForward[T](&n) {
-		return splitScratch(&n, workers, ofForward, false)
-	}
-	if n.unfolds() {
-		return unfoldedScratch[T](&n, workers)
-	}
-	if g, ok := newTapRows[T](&n, ofForward); ok {
-		return g.scratch(ofForward, workers)
-	}
-	if pads[T](&n) {
-		return paddedScratch[T](&n, workers)
-	}
-	if isWideForward[T](&n) {
-		w := forwardWide[T](&n)
+	if isWideForward[T](n) {
+		w := forwardWide[T](n)
 		return w.size(volume(n.Kernel), workers)
 	}
-	if repeats[T](&n, ofForward) {
-		r := n.repeated()
-		return r.sizeX() + ForwardScratch[T](&r, workers)
-	}
-	if planes[T](&n) {
-		most, last := n.planesShapes()
-		return n.planesScratch() + max(ForwardScratch[T](&most, workers), ForwardScratch[T](&last, workers))
-	}
-	if apart[T](&n) {
-		return apartScratch[T](&n, workers)
-	}
-	return panelsScratch[T](&n, workers)
+	return panelsScratch[T](n, &d.frame, workers)
 }
 
 // panelsScratch is the scratch memory for the kernel in panels, if it is packed, and for the workers.
-func panelsScratch[T Float](s *Shape, workers int) int {
+func panelsScratch[T Float](s *Shape, f *frame, workers int) int {
 	if size := copiesScratch[T](s, workers); size > 0 {
 		return size
 	}
 	local := spreadScratch[T](s, workers)
-	if f := framesForward[T](s); f.on() {
+	if f.on() {
 		local += f.scratch(s.Batch, s.InChannels, workers)
 	}
 	if local == 0 && !packForward[T](s) {
@@ -100,86 +96,97 @@ func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 }
 
 func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
-	n := s.checked(ofForward)
-	n.need("x", len(x), n.sizeX())
-	n.need("kernel", len(kernel), n.sizeKernel())
-	n.need("y", len(y), n.sizeY())
-	n.need("scratch", len(scratch), ForwardScratch[T](&n, p.Size()))
+	var local decisions
+	d := decisionsOf[T](s, ofForward, &local)
+	n := &d.shape
+	n.need("x", len(x), d.x)
+	n.need("kernel", len(kernel), d.kernel)
+	n.need("y", len(y), d.y)
+	n.need("scratch", len(scratch), scratchOf[T](d, ofForward, p.Size(), false))
 	if bias != nil {
 		n.need("bias", len(bias), n.OutChannels)
 	}
-	if n.without() {
-		computeBias(y[:n.sizeY()], bias, relu)
-		return
-	}
-	if n.pointwise() {
-		a := pointwiseForward(&n, x, kernel, bias, relu, y)
+	switch d.way {
+	case wayEmpty:
+		computeBias(y[:d.y], bias, relu)
+	case wayProduct:
+		a := pointwiseForward(n, x, kernel, bias, relu, y)
 		a.Packed = packed
 		runProduct(p, a, scratch)
-		return
-	}
-	if coversChannels[T](&n) {
-		runCovered(p, &n, ofForward, x, kernel, bias, relu, y)
-		return
-	}
-	if abreast[T](&n, ofForward) {
-		runAbreast(p, &n, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
-		return
-	}
-	if splitsForward[T](&n) {
-		splitUp(p, &n, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
-		return
-	}
-	if n.unfolds() {
-		forwardUnfolded(p, &n, x, kernel, bias, relu, y, scratch, packed)
-		return
-	}
-	if g, ok := newTapRows[T](&n, ofForward); ok {
-		runTapRows(p, &g, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
-		return
-	}
-	if pads[T](&n) {
-		forwardPadded(p, &n, x, kernel, bias, relu, y, scratch, packed)
-		return
-	}
-	if repeats[T](&n, ofForward) {
-		r := n.repeated()
+	case wayCovered:
+		runCovered(p, n, ofForward, x, kernel, bias, relu, y)
+	case wayAbreast:
+		runAbreast(p, d, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
+	case waySplit:
+		splitUp(p, d, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
+	case wayUnfold:
+		forwardUnfolded(p, n, x, kernel, bias, relu, y, scratch, packed)
+	case wayTapRows:
+		runTapRows(p, &d.rows, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
+	case wayPad:
+		forwardPadded(p, d, x, kernel, bias, relu, y, scratch, packed)
+	case wayRepeat:
+		r := &d.parts[0]
 		to := scratch[:r.sizeX()]
-		runFilters(p, x[:n.sizeX()], to, false)
-		forward(p, &r, to, kernel, bias, relu, y, scratch[len(to):], false)
-		return
+		runFilters(p, x[:d.x], to, false)
+		forward(p, r, to, kernel, bias, relu, y, scratch[len(to):], false)
+	case wayPlanes:
+		forwardPlanes(p, d, x, kernel, bias, relu, y, scratch)
+	case wayApart:
+		forwardApart(p, n, x, kernel, bias, relu, y, scratch)
+	default:
+		forwardTiles(p, d, x, kernel, bias, relu, y, scratch, packed)
 	}
-	if planes[T](&n) {
-		forwardPlanes(p, &n, x, kernel, bias, relu, y, scratch)
-		return
-	}
-	if apart[T](&n) {
-		forwardApart(p, &n, x, kernel, bias, relu, y, scratch)
-		return
-	}
-	forwardTiles(p, &n, x, kernel, bias, relu, y, scratch, packed)
 }
 
 // forwardTiles is [Forward] in the general case.
-func forwardTiles[T Float](p *pool.Pool, n *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
-	c := getCorrelation[T]()
-	c.forward(n)
-	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
-	c.joins, c.local = true, scratch
-	switch {
-	case packed:
-		c.packed, c.kept, c.spread = true, true, spread{}
-	case isWideForward[T](n):
-		c.wide = forwardWide[T](n)
-		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
-	case c.copies.unit > 0:
-		c.local = scratch
-	case c.packed:
-		c.w, c.local = packKernel(p, n, c.spread.columns, kernel, scratch)
+func forwardTiles[T Float](p *pool.Pool, d *decisions, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
+	remembered := d.tiles.take()
+	var c *correlation[T]
+	if remembered {
+		c = correlationOf[T](d.tiles, 0)
+	} else {
+		c = getCorrelation[T]()
+		setForward(c, d)
 	}
-	c.frame = framesForward[T](n)
-	runFramed(p, c, nil)
+	if packed {
+		was := c.packed
+		c.packed, c.kept = true, true
+		runForward(p, d, c, x, kernel, bias, relu, y, scratch)
+		c.packed, c.kept = was, false
+	} else {
+		runForward(p, d, c, x, kernel, bias, relu, y, scratch)
+	}
+	if remembered {
+		d.tiles.release()
+		return
+	}
 	putCorrelation(c)
+}
+
+// runForward runs the correlation of a convolution.
+func runForward[T Float](p *pool.Pool, d *decisions, c *correlation[T], x, kernel, bias []T, relu bool, y, scratch []T) {
+	c.x, c.y, c.w, c.bias, c.relu, c.local = x[:d.x], y[:d.y], kernel, bias, relu, scratch
+	switch {
+	case c.kept:
+	case c.wide.on:
+		c.wide.prepare(kernel, bias, scratch, volume(d.shape.Kernel))
+	case c.copies.unit == 0 && c.packed:
+		c.w, c.local = packKernel(p, &d.shape, c.lanes, c.spread.columns, kernel, scratch)
+	}
+	runFramed(p, c, nil)
+}
+
+// setForward sets up a correlation for what was decided about a convolution, except for its memory.
+func setForward[T Float](c *correlation[T], d *decisions) {
+	n := &d.shape
+	c.forward(n)
+	if c.joins = true; isWideForward[T](n) {
+		c.wide = forwardWide[T](n)
+	}
+	if c.frame = d.frame; c.frame.on() {
+		c.axes = c.frame.inside(c.axes)
+	}
 }
 
 // forward sets up the convolution of the shape, except for its memory.
@@ -201,12 +208,12 @@ func (c *correlation[T]) forward(n *Shape) {
 	}
 }
 
-// packKernel packs the kernel into panels and returns them and the rest of the scratch memory. columns are those of a
-// spread, or 0.
-func packKernel[T Float](p *pool.Pool, n *Shape, columns int, kernel, scratch []T) (panels, behind []T) {
+// packKernel packs the kernel into panels, or into vectors of that many lanes, and returns them and the rest of the
+// scratch memory. columns are those of a spread, or 0.
+func packKernel[T Float](p *pool.Pool, n *Shape, lanes, columns int, kernel, scratch []T) (panels, behind []T) {
 	k := getPacking[T]()
 	k.kernel, k.groups = kernel, n.Groups
-	k.out, k.shape, k.flip, k.lanes = n.OutChannels, *n, false, groupedLanes[T](n)
+	k.out, k.shape, k.flip, k.lanes = n.OutChannels, *n, false, lanes
 	k.arrange(n.Kernel, n.InChannels/n.Groups, n.OutChannels/n.Groups, columns)
 	size := k.size()
 	k.dst = scratch[:size]

@@ -113,12 +113,6 @@ func framesForward[T Float](s *Shape) (f frame) {
 	return f
 }
 
-// framesMoments reports whether a convolution whose moments are wanted has a frame.
-func framesMoments[T Float](s *Shape) bool {
-	f := framesForward[T](s)
-	return f.on()
-}
-
 // framesBackward is framesForward for the input gradient. All phases share the frame.
 func framesBackward[T Float](s *Shape) (f frame) {
 	if isWideData[T](s) || spreadBackward[T](s) > 0 || slidesCopies[T](s) {
@@ -303,16 +297,9 @@ func runFramed[T Float](p *pool.Pool, c *correlation[T], list *phases[T]) {
 }
 
 func runCopies(c *correlation[float32], list *phases[float32], p *pool.Pool) {
-	f, batch, x, y, axes := c.frame, c.batch, c.x, c.y, c.axes
+	f, batch, x, y := c.frame, c.batch, c.x, c.y
 	images := f.images(batch, c.in, p.Size())
 	sizeX, sizeY := volume(f.in)*c.in, volume(c.outs)*c.out
-	if list == nil {
-		c.axes = f.inside(axes)
-	} else {
-		for i := range list.list {
-			list.list[i].axes = f.inside(list.list[i].axes)
-		}
-	}
 	for first := 0; first < batch; first += images {
 		n := min(images, batch-first)
 		copied := c.local[:n*volume(f.size)*c.in]
@@ -328,7 +315,7 @@ func runCopies(c *correlation[float32], list *phases[float32], p *pool.Pool) {
 			list.run(p)
 		}
 	}
-	c.x, c.y, c.batch, c.axes = x, y, batch, axes
+	c.x, c.y, c.batch = x, y, batch
 }
 
 // copy copies images.

@@ -64,16 +64,6 @@ func (s *Shape) padded(images int) Shape {
 // paddedImages is the number of images copied at a time.
 func (s *Shape) paddedImages() int { return max(min(paddedMax/s.paddedRow(), s.Batch), 1) }
 
-// paddedScratch returns the number of elements of scratch memory that forwardPadded needs.
-func paddedScratch[T Float](s *Shape, workers int) int {
-	size, images := 0, s.paddedImages()
-	for _, n := range [...]int{images, s.Batch % images} {
-		r := s.padded(n)
-		size = max(size, ForwardScratch[T](&r, workers))
-	}
-	return images*s.paddedRow() + size
-}
-
 // paddedCopies copies rows with their padding.
 type paddedCopies[T Float] struct {
 	low, row, total int // elements in front of a row, of the row, and of the copied row
@@ -104,18 +94,17 @@ func putPaddedCopies[T Float](c *paddedCopies[T]) {
 }
 
 // forwardPadded is [Forward] for shapes that are padded.
-func forwardPadded[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
-	images, out := s.paddedImages(), s.Out()
-	row, result := s.In[2]*s.InChannels, out[2]*s.OutChannels
+func forwardPadded[T Float](p *pool.Pool, d *decisions, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
+	s, images := &d.shape, d.parts[0].Batch
+	row, result := s.In[2]*s.InChannels, d.y/s.Batch
 	for first := 0; first < s.Batch; first += images {
 		n := min(images, s.Batch-first)
-		r := s.padded(n)
 		to, rest := scratch[:n*s.paddedRow()], scratch[images*s.paddedRow():]
 		c := getPaddedCopies[T]()
 		c.low, c.row, c.total, c.dst, c.x = s.PadLow[2]*s.InChannels, row, s.paddedRow(), to, x[first*row:]
 		p.Parallel(n, max(1<<14/max(row, 1), 1), c)
 		putPaddedCopies(c)
-		forward(p, &r, to, kernel, bias, relu, y[first*result:][:n*result], rest, packed)
+		forward(p, d.partOf(n), to, kernel, bias, relu, y[first*result:][:n*result], rest, packed)
 	}
 }
 

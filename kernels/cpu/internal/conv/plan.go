@@ -18,13 +18,15 @@ type Plan[T Float] struct {
 // NewPlan makes the plan of a shape.
 func NewPlan[T Float](s *Shape) *Plan[T] {
 	p := &Plan[T]{shape: s.checked(ofForward)}
-	_, rows := newTapRows[T](&p.shape, ofForward)
-	p.direct = !rows && !spreads[T](&p.shape) && !p.shape.without() && !coversChannels[T](&p.shape) && !p.shape.pointwise() && !p.shape.unfolds() && !abreast[T](&p.shape, ofForward) && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeats[T](&p.shape, ofForward) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
+	p.shape.Remember()
+	var local decisions
+	d := decisionsOf[T](&p.shape, ofForward, &local)
+	p.direct = d.way == wayTiles && !spreads[T](&p.shape) && !isWideForward[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
 	same := p.shape.In == s.In // no axis became channels, see covered.go
 	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut(1)
-		p.framed = framesForward[T](&p.shape).on()
+		p.framed = d.frame.on()
 		p.pools = same && p.chunks > 0 && min(p.geometry.outs[1], p.geometry.outs[2]) >= 2 && p.geometry.seesAll() && p.shape.Groups == 1 && p.shape.InChannels > 0
 	}
 	if p.direct && !p.pools && same {
@@ -108,7 +110,7 @@ func (p *Plan[T]) weights(kernel, scratch []T, packed bool) []T {
 	if packed || !p.geometry.packed {
 		return kernel
 	}
-	panels, _ := packKernel(nil, &p.shape, 0, kernel, scratch)
+	panels, _ := packKernel(nil, &p.shape, p.geometry.lanes, 0, kernel, scratch)
 	return panels
 }
 

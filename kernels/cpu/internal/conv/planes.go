@@ -127,47 +127,47 @@ func planesOrder[T Float](s *Shape, kernel, ofPlanes []T, back bool) {
 }
 
 // forwardPlanes is [Forward] with planes.
-func forwardPlanes[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
-	size := s.planesSize(s.planesImages())
+func forwardPlanes[T Float](p *pool.Pool, d *decisions, x, kernel, bias []T, relu bool, y, scratch []T) {
+	s, images := &d.shape, d.parts[0].Batch
+	size := s.planesSize(images)
 	to, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
 	planesOrder(s, kernel, ordered, false)
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
-	images := s.planesImages()
+	imageX, imageY := d.x/s.Batch, d.y/s.Batch
 	for first := 0; first < s.Batch; first += images {
-		r := s.inPlanes(min(images, s.Batch-first))
+		r := d.partOf(min(images, s.Batch-first))
 		copyPlanes(p, s, x[first*imageX:][:r.Batch*imageX], to[:r.sizeX()], false)
-		forward(p, &r, to, ordered, bias, relu, y[first*imageY:], rest, false)
+		forward(p, r, to, ordered, bias, relu, y[first*imageY:], rest, false)
 	}
 }
 
 // backwardDataPlanes is [BackwardData] with planes.
-func backwardDataPlanes[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) {
-	size := s.planesSize(s.planesImages())
+func backwardDataPlanes[T Float](p *pool.Pool, d *decisions, dy, kernel, dx, scratch []T) {
+	s, images := &d.shape, d.parts[0].Batch
+	size := s.planesSize(images)
 	from, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
 	planesOrder(s, kernel, ordered, false)
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
-	images := s.planesImages()
+	imageX, imageY := d.x/s.Batch, d.y/s.Batch
 	for first := 0; first < s.Batch; first += images {
-		r := s.inPlanes(min(images, s.Batch-first))
-		BackwardData(p, &r, dy[first*imageY:], ordered, from, rest)
+		r := d.partOf(min(images, s.Batch-first))
+		BackwardData(p, r, dy[first*imageY:], ordered, from, rest)
 		copyPlanes(p, s, dx[first*imageX:][:r.Batch*imageX], from[:r.sizeX()], true)
 	}
 }
 
 // backwardWeightsPlanes is [BackwardWeights] with planes.
-func backwardWeightsPlanes[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
-	size, n := s.planesSize(s.planesImages()), s.sizeKernel()
+func backwardWeightsPlanes[T Float](p *pool.Pool, d *decisions, x, dy, dkernel, scratch []T) {
+	s, images := &d.shape, d.parts[0].Batch
+	size, n := s.planesSize(images), d.kernel
 	to, sum, part, rest := scratch[:size], scratch[size:size+n], scratch[size+n:size+2*n], scratch[size+2*n:]
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
-	images := s.planesImages()
+	imageX, imageY := d.x/s.Batch, d.y/s.Batch
 	for first := 0; first < s.Batch; first += images {
-		r := s.inPlanes(min(images, s.Batch-first))
+		r := d.partOf(min(images, s.Batch-first))
 		copyPlanes(p, s, x[first*imageX:][:r.Batch*imageX], to[:r.sizeX()], false)
 		if first == 0 {
-			BackwardWeights(p, &r, to, dy, sum, rest)
+			BackwardWeights(p, r, to, dy, sum, rest)
 			continue
 		}
-		BackwardWeights(p, &r, to, dy[first*imageY:], part, rest)
+		BackwardWeights(p, r, to, dy[first*imageY:], part, rest)
 		vec.Add(sum, sum, part)
 	}
 	planesOrder(s, dkernel, sum, true)

@@ -38,6 +38,8 @@ type Shape struct {
 	// Stacked says that x of BackwardWeights holds, for each channel of each pixel, the pairs of all images side by
 	// side, and that the pairs of images of dy are StackedGradient apart. Allowed if Stacks is true.
 	Stacked bool
+
+	known *known // see Remember
 }
 
 // normal returns a copy with defaults filled in.
@@ -79,12 +81,11 @@ func (s *Shape) Validate() error {
 
 // Out returns the output's sizes: floor((in + low + high − ((kernel−1)·dilation + 1)) / stride) + 1, at least 0.
 func (s *Shape) Out() [3]int {
-	n := s.normal()
 	var out [3]int
 	for i := range out {
-		room := n.In[i] + n.PadLow[i] + n.PadHigh[i] - ((n.Kernel[i]-1)*n.Dilation[i] + 1)
+		room := s.In[i] + s.PadLow[i] + s.PadHigh[i] - ((max(s.Kernel[i], 1)-1)*max(s.Dilation[i], 1) + 1)
 		if room >= 0 {
-			out[i] = room/n.Strides[i] + 1
+			out[i] = room/max(s.Strides[i], 1) + 1
 		}
 	}
 	return out
@@ -102,8 +103,7 @@ func (s *Shape) sizeX() int { return s.Batch * volume(s.In) * s.InChannels }
 //go:noinline
 func (s *Shape) sizeY() int { return s.Batch * volume(s.Out()) * s.OutChannels }
 func (s *Shape) sizeKernel() int {
-	n := s.normal()
-	return volume(n.Kernel) * (n.InChannels / n.Groups) * n.OutChannels
+	return max(s.Kernel[0], 1) * max(s.Kernel[1], 1) * max(s.Kernel[2], 1) * (s.InChannels / max(s.Groups, 1)) * s.OutChannels
 }
 
 // depthwise reports whether every channel is a group with one filter. There are special kernels for that.

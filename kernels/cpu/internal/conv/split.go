@@ -111,45 +111,31 @@ const (
 
 // splitScratch returns the number of elements of scratch memory that an operation needs: copies of operands, of the
 // kernel and of a part of its gradient, and what it needs for a group.
-func splitScratch(s *Shape, workers int, o operation, bias bool) int {
-	unfolds, size := s.unfoldsRows(o), 0
-	images := s.splitImages(unfolds)
-	r := s.rowsOf(images, unfolds)
-	own := r.sizeX() + r.sizeY() + 2*r.sizeKernel()
-	for _, n := range [...]int{images, s.Batch % images} {
-		switch r.Batch = n; {
-		case n == 0:
-		case o == ofForward:
-			size = max(size, ForwardScratch[float32](&r, workers))
-		case o == ofData:
-			size = max(size, TransposedScratch[float32](&r, workers, bias))
-		default:
-			size = max(size, BackwardWeightsScratch[float32](&r, workers))
-		}
-	}
-	return own + size
+func splitScratch(d *decisions, o operation, workers int, bias bool) int {
+	r := &d.parts[0]
+	return r.sizeX() + r.sizeY() + 2*r.sizeKernel() + scratchOfParts[float32](d, o, workers, bias)
 }
 
 // splitUp runs an operation that is split up. x, y and the kernel are its operands and result.
-func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
+func splitUp(p *pool.Pool, d *decisions, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
+	s, images := &d.shape, d.parts[0].Batch
 	unfolds := s.unfoldsRows(o)
-	images := s.splitImages(unfolds)
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
+	imageX, imageY := d.x/s.Batch, d.y/s.Batch
+	whole := splitBuffers(&d.parts[0], scratch)
+	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	for g := range s.Groups {
-		r := s.rowsOf(images, unfolds)
-		b := splitBuffers(&r, scratch)
-		in := s.InChannels / s.Groups
-		firstIn, firstOut := g*in, g*r.OutChannels
+		b := whole
+		firstIn, firstOut := g*in, g*out
 		if b.bias = bias; bias != nil && o == ofForward {
-			b.bias = bias[firstOut:][:r.OutChannels]
+			b.bias = bias[firstOut:][:out]
 		} else if bias != nil {
 			b.bias = bias[firstIn:][:in]
 		}
 		if o != ofWeights {
-			copyColumns(p, b.kernel, kernel, r.OutChannels, s.OutChannels, firstOut, false)
+			copyColumns(p, b.kernel, kernel, out, s.OutChannels, firstOut, false)
 		}
 		for first := 0; first < s.Batch; first += images {
-			r.Batch = min(images, s.Batch-first)
+			r := d.partOf(min(images, s.Batch-first))
 			b.x, b.y = b.x[:r.sizeX()], b.y[:r.sizeY()]
 			switch {
 			case o == ofData:
@@ -159,12 +145,12 @@ func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, rel
 				copyColumns(p, b.x, x[first*imageX:], in, s.InChannels, firstIn, false)
 			}
 			if o != ofForward {
-				copyColumns(p, b.y, y[first*imageY:], r.OutChannels, s.OutChannels, firstOut, false)
+				copyColumns(p, b.y, y[first*imageY:], out, s.OutChannels, firstOut, false)
 			}
-			b.run(p, &r, o, relu, first == 0)
+			b.run(p, r, o, relu, first == 0)
 			switch {
 			case o == ofForward:
-				copyColumns(p, b.y, y[first*imageY:], r.OutChannels, s.OutChannels, firstOut, true)
+				copyColumns(p, b.y, y[first*imageY:], out, s.OutChannels, firstOut, true)
 			case o == ofData && unfolds:
 				copyUnfolded(p, s, b.x, x[first*imageX:], firstIn, r.Batch, true)
 			case o == ofData:
@@ -172,7 +158,7 @@ func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, rel
 			}
 		}
 		if o == ofWeights {
-			copyColumns(p, b.kernel, kernel, r.OutChannels, s.OutChannels, firstOut, true)
+			copyColumns(p, b.kernel, kernel, out, s.OutChannels, firstOut, true)
 		}
 	}
 }

@@ -8,85 +8,69 @@ import (
 // Transposed is [BackwardData] as a layer. It adds an optional bias (nil, or one number for each input channel of the
 // shape, since these are the channels of the result) and applies max(·, 0) if relu is set.
 func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
-	n := s.checked(ofData)
-	n.need("dx", len(dx), n.sizeX())
-	n.need("kernel", len(kernel), n.sizeKernel())
-	n.need("dy", len(dy), n.sizeY())
-	n.need("scratch", len(scratch), TransposedScratch[T](s, p.Size(), bias != nil))
+	var local decisions
+	d := decisionsOf[T](s, ofData, &local)
+	n := &d.shape
+	folded := n.InChannels != s.InChannels // a channel of the product stands for several pixels
+	n.need("dx", len(dx), d.x)
+	n.need("kernel", len(kernel), d.kernel)
+	n.need("dy", len(dy), d.y)
+	n.need("scratch", len(scratch), scratchOf[T](d, ofData, p.Size(), bias != nil && !folded))
 	if bias != nil {
 		n.need("bias", len(bias), s.InChannels)
 	}
-	if bias != nil && n.InChannels != s.InChannels { // a channel of the product stands for several pixels
-		BackwardData(p, &n, dy, kernel, dx, scratch)
-		addBias(dx[:n.sizeX()], bias, relu)
+	if (bias != nil || relu) && (bias != nil && folded || d.sumsData()) {
+		transposed(p, d, dy, kernel, nil, false, dx, scratch)
+		addBias(dx[:d.x], bias, relu)
 		return
 	}
-	if n.without() {
-		computeBias(dx[:n.sizeX()], bias, relu)
-		return
-	}
-	if n.pointwise() {
-		a := pointwiseData(&n, dy, kernel, dx)
-		a.Bias, a.ReLU = bias, relu
-		runProduct(p, a, scratch)
-		return
-	}
-	if coversChannels[T](&n) {
-		runCovered(p, &n, ofData, dx, kernel, bias, relu, dy)
-		return
-	}
-	if abreast[T](&n, ofData) && (bias == nil && !relu || n.InChannels == n.OutChannels) {
-		runAbreast(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
-		return
-	}
-	if splitsGradients[T](&n, ofData) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
-		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
-		return
-	}
-	if g, ok := newTapRows[T](&n, ofData); ok {
-		runTapRows(p, &g, ofData, floats(dy), floats(kernel), floats(bias), relu, floats(dx), floats(scratch))
-		return
-	}
-	if (bias != nil || relu) && (abreast[T](&n, ofData) || splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n, ofData) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
-		BackwardData(p, s, dy, kernel, dx, scratch)
-		addBias(dx[:n.sizeX()], bias, relu)
-		return
-	}
-	if overlaps[T](&n) {
-		backwardOverlapped(p, &n, floats(dy), floats(kernel), floats(dx[:n.sizeX()]), floats(scratch))
-		return
-	}
-	if repeats[T](&n, ofData) {
-		r := n.repeated()
-		to := scratch[:r.sizeX()]
-		BackwardData(p, &r, dy, kernel, to, scratch[len(to):])
-		runFilters(p, dx[:n.sizeX()], to, true)
-		return
-	}
-	if planesData[T](&n) {
-		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
-		return
-	}
-	transposedTiles(p, &n, dy, kernel, bias, relu, dx, scratch)
+	transposed(p, d, dy, kernel, bias, relu, dx, scratch)
 }
 
-// transposedTiles is [Transposed] in the general case.
-func transposedTiles[T Float](p *pool.Pool, n *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
-	c, k := getCorrelation[T](), getPacking[T]()
-	c.backward(n)
-	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], bias, relu
-	c.outs, c.joins = n.In, true
-	if c.packed && !isWideData[T](n) {
-		c.local = scratch[backwardPanels[T](n):]
-	} else if c.depthwise && !isWideData[T](n) {
-		c.local = scratch[n.sizeKernel():]
+// sumsData reports whether input gradients are sums of what is computed, so that a bias is added in the end.
+func (d *decisions) sumsData() bool {
+	n := &d.shape
+	switch d.way {
+	case wayAbreast:
+		return n.InChannels != n.OutChannels
+	case waySplit:
+		return n.unfoldsRows(ofData)
+	case wayTiles:
+		return d.phases.wide
 	}
-	c.frame = framesBackward[T](n)
-	k.kernel, k.shape, k.flip, k.lanes = kernel, *n, true, c.lanes
-	k.groups = n.Groups
-	backwardPhases(p, n, c, k, scratch)
-	putPacking(k)
-	putCorrelation(c)
+	return d.way == wayOverlap || d.way == wayRepeat || d.way == wayPlanes
+}
+
+// transposed is [Transposed] for what was decided.
+func transposed[T Float](p *pool.Pool, d *decisions, dy, kernel, bias []T, relu bool, dx, scratch []T) {
+	n := &d.shape
+	switch d.way {
+	case wayEmpty:
+		computeBias(dx[:d.x], bias, relu)
+	case wayProduct:
+		a := pointwiseData(n, dy, kernel, dx)
+		a.Bias, a.ReLU = bias, relu
+		runProduct(p, a, scratch)
+	case wayCovered:
+		runCovered(p, n, ofData, dx, kernel, bias, relu, dy)
+	case wayAbreast:
+		runAbreast(p, d, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
+	case waySplit:
+		splitUp(p, d, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
+	case wayTapRows:
+		runTapRows(p, &d.rows, ofData, floats(dy), floats(kernel), floats(bias), relu, floats(dx), floats(scratch))
+	case wayOverlap:
+		backwardOverlapped(p, n, floats(dy), floats(kernel), floats(dx[:d.x]), floats(scratch))
+	case wayRepeat:
+		r := &d.parts[0]
+		to := scratch[:r.sizeX()]
+		BackwardData(p, r, dy, kernel, to, scratch[len(to):])
+		runFilters(p, dx[:d.x], to, true)
+	case wayPlanes:
+		backwardDataPlanes(p, d, dy, kernel, dx, scratch)
+	default:
+		transposedTiles(p, d, dy, kernel, bias, relu, dx, scratch)
+	}
 }
 
 // addBias adds the bias to every pixel, and applies max(·, 0).
