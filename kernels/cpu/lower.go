@@ -197,6 +197,8 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 		st.run, special = b.summedBefore()
 	case b.n.Op == ir.IsFinite:
 		st.run, special = buildAllFinite(b), true
+	case b.n.Op == ir.Abs && u.Fused != nil:
+		st.run, special = buildRowCoding(b), true
 	case b.n.Op == ir.Div && u.Fused != nil:
 		st.run, special = buildExtremeGradient(b), true
 	}

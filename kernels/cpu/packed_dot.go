@@ -31,7 +31,9 @@ func buildPackedDot(b *build) (func(), error) {
 	rt, packer := b.rt(), packerOf(a)
 	spare := b.spareMatrix(kept, packer.size(k, a.Columns, a.Block))
 	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes, Unsigned: a.ByColumns}, b.packedScales(a), (func())(nil)
-	if k > 0 && quant.AsFloats(m, a.Columns, k, a.Block, packer.bytes) {
+	if quant.ByRow(m, k, packer.bytes) {
+		run = b.packedInDigits(m, matrix)
+	} else if k > 0 && quant.AsFloats(m, a.Columns, k, a.Block, packer.bytes) {
 		run = b.packedAsFloats(m, matrix)
 	} else {
 		run = b.packedInDigits(m, matrix)
@@ -49,12 +51,16 @@ func buildPackedDot(b *build) (func(), error) {
 	}, nil
 }
 
-// packedInDigits returns the function that multiplies m rows in digits.
+// packedInDigits returns the function that multiplies m rows in digits, or one in floats that need no panels.
 func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 	x, out, pool, args := b.in(0), b.out(0), b.rt().pool, &quant.NibbleArgs{}
 	bias, relu := b.addedToProduct()
 	start, adds := b.startSum()
-	scratch := b.scratch(ir.Uint8, quant.NibbleScratch(m, p.K, p.Block, pool.Size()))
+	multiply, size := quant.RunNibbles, quant.NibbleScratch(m, p.K, p.Block, pool.Size())
+	if quant.ByRow(m, p.K, p.Bytes) {
+		multiply, size = quant.RunRow, quant.RowScratch(p.K, p.Block)
+	}
+	scratch := b.scratch(ir.Uint8, size)
 	return func() {
 		start()
 		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, Unsigned: p.Unsigned, Bytes: p.Bytes, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch),
@@ -62,14 +68,14 @@ func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 		if bias != nil {
 			args.Bias = plan.Data[float32](bias)
 		}
-		quant.RunNibbles(pool, args)
+		multiply(pool, args)
 	}
 }
 
 // sameSums is the [scan.SameSums] of these products.
 func sameSums(a ir.PackedDotAttrs, rows, more, k int) bool {
 	bytes := a.Bits > 4
-	return quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(more, a.Columns, k, a.Block, bytes)
+	return quant.ByRow(rows, k, bytes) == quant.ByRow(more, k, bytes) && quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(more, a.Columns, k, a.Block, bytes)
 }
 
 // packedAsFloats returns the function that multiplies m rows by float panels, into which it unpacks the matrix piece by

@@ -23,6 +23,11 @@ func main() {
 	for _, rows := range []int{1, 2, 4, 6} {
 		vnni(rows)
 	}
+	for vectors := 1; vectors < 4; vectors++ {
+		narrowVNNI(vectors)
+	}
+	sumRows()
+	bytesRow()
 	avx2()
 	avx2Rows()
 	widenRow()
@@ -44,16 +49,19 @@ func main() {
 	joinDigits()
 	bytesRows(Machine{Name: "AVX512", Bytes: 64})
 	bytesRows(AVX2)
+	nibblesRows(Machine{Name: "AVX512", Bytes: 64})
 	nibblesRows(AVX2)
 	for _, m := range []Machine{{Name: "AVX512", Bytes: 64}, AVX2} {
 		split(m)
 		largest(m)
+		codeRows(m)
 	}
 	err := errors.Join(p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), generator, "quant"), writeNEON(filepath.Join(os.Args[1], "quant_arm64.s")))
 	p = NewProgram()
 	unpack(AVX2)
 	split(AVX2)
 	largest(AVX2)
+	codeRows(AVX2)
 	bytesRows(AVX2)
 	nibblesRows(AVX2)
 	err = errors.Join(err, p.NEON(filepath.Join(os.Args[1], "vectors_arm64.s"), generator))
@@ -66,9 +74,12 @@ func main() {
 // vnni writes the products of rows of x with the panel w, plus a number of each row, to rows of c: 64 columns in four
 // registers per row. AddDots
 // multiplies unsigned bytes (the weights plus 128) by signed ones and adds four products to each number.
-func vnni(rows int) {
-	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("rows%d", rows), "c, start, x, w, groups, ldc, ldx uintptr", "")
-	Doc(fmt.Sprintf("rows%dVNNI writes %d rows of x times a panel, plus a number of each row, to c.", rows, rows))
+func vnni(rows int) { vnniColumns(rows, 4, fmt.Sprintf("rows%d", rows)) }
+
+// vnniColumns writes such a function for the first columns of the panel, so many vectors.
+func vnniColumns(rows, vectors int, name string) {
+	Begin(Machine{Name: "VNNI", Bytes: 64}, name, "c, start, x, w, groups, ldc, ldx uintptr", "")
+	Doc(fmt.Sprintf("%sVNNI writes %d rows of x times %d columns of a panel, plus a number of each row, to c.", name, rows, 16*vectors))
 	c, start, x, w, groups := Parameter("c"), Parameter("start"), Parameter("x"), Parameter("w"), Parameter("groups")
 	ldc, ldx := Parameter("ldc"), Parameter("ldx")
 	x3 := NewScalar()
@@ -78,12 +89,15 @@ func vnni(rows int) {
 	}
 	acc := make([][]Vector, rows)
 	for r := range acc {
-		for v := range 4 {
+		for v := range vectors {
 			acc[r] = append(acc[r], NewVector(64))
 			BroadcastInt(acc[r][v], Memory{Base: start, Offset: 4 * r})
 		}
 	}
-	weights, one := [4]Vector{NewVector(64), NewVector(64), NewVector(64), NewVector(64)}, NewVector(64)
+	weights, one := make([]Vector, vectors), NewVector(64)
+	for v := range weights {
+		weights[v] = NewVector(64)
+	}
 	Label("loop")
 	for v := range weights {
 		LoadInt(weights[v], Memory{Base: w, Offset: 64 * v})

@@ -52,6 +52,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opAddBytePairs:       (*build.Context).VPMADDUBSW,
 	opAddHalfPairsOf:     func(b *build.Context, ops ...operand.Op) { b.VPDPWSSD_BCST(ops...) }, // see encodeHalfPairs
 	opOnes:               (*build.Context).VPCMPEQW,
+	opBroadcastByte:      (*build.Context).VPBROADCASTB,
 	opWidenBytes:         (*build.Context).VPMOVZXBD,
 	opWidenSignedBytes:   (*build.Context).VPMOVSXBD,
 	opWidenSignedWords:   (*build.Context).VPMOVSXWD,

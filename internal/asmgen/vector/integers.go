@@ -84,6 +84,9 @@ func ShiftRightSignedBy(dst, a Vector, b Operand) { record(opShiftRightSignedBy,
 
 // Conversions when loading and storing.
 
+// BroadcastByte loads a byte into all bytes of a vector.
+func BroadcastByte(dst Vector, from Memory) { record(opBroadcastByte, dst, from) }
+
 // WidenBytes loads unsigned bytes as integers.
 func WidenBytes(dst Vector, from Memory) { record(opWidenBytes, dst, from) }
 

@@ -35,6 +35,12 @@ func (n *neon) integer(i *instruction) bool {
 		n.each(i, func(d, x V) { n.shift("ushr", 0x6f000400, 16*n.kind.Size-i.number, i.number, d, x) })
 	case opShiftLeftBy, opShiftRightBy, opShiftRightSignedBy:
 		n.shiftBy(i)
+	case opBroadcastByte:
+		base, offset := n.address(i.operands[1].(Memory))
+		d := n.pair(i.operands[0])
+		n.Asm("ADD $%d, %s, R19", offset, base)
+		n.Asm("VLD1R (R19), [%v.B16]", d[0])
+		n.Move(d[1], d[0])
 	case opWidenBytes:
 		n.widenBytes(i.operands[1].(Memory), n.pair(i.operands[0]))
 	case opWidenWords:

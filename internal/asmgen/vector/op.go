@@ -99,6 +99,7 @@ const (
 	opMaskTable
 	opSelect
 
+	opBroadcastByte
 	opWidenBytes
 	opWidenWords
 	opStoreLowWords

@@ -27,6 +27,8 @@ type Epilogue struct {
 	// normalization's beta. Otherwise -1.
 	Upstream ir.Value
 
+	Coding *RowCoding // of a unit that quantizes rows and computes their scales, too; else nil
+
 	Axis int // for a softmax whose unit has transposes: the axis of the outer values that these move to the end; else -1
 }
 
@@ -288,6 +290,10 @@ func (g *Graph) vectorAdd(v ir.Value, columns int) (node int, bias ir.Value, ok 
 // readEpilogue records the operands of a unit that a pattern made.
 func (g *Graph) readEpilogue(u *Unit) {
 	g.fromMemory(u.Fused.Result)
+	if u.Fused.Coding != nil {
+		g.Needed[u.Fused.Coding.Scale] = true
+		g.fromMemory(u.Fused.Coding.Scale)
+	}
 	for _, i := range u.Sinks {
 		v := g.Program.Nodes[i].Outputs[0]
 		g.Needed[v] = true

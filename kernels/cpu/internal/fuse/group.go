@@ -325,6 +325,9 @@ func (g *Graph) collectMemory() {
 	for _, u := range g.Units {
 		if u.Fused != nil {
 			u.Writes = append(append(u.Writes, u.Fused.Result), g.Program.Nodes[u.Fused.Anchor].Outputs[1:]...)
+			if u.Fused.Coding != nil {
+				u.Writes = append(u.Writes, u.Fused.Coding.Scale)
+			}
 		}
 		for _, i := range u.Nodes {
 			for _, v := range g.Program.Nodes[i].Outputs {

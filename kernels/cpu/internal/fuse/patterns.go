@@ -12,6 +12,7 @@ var patterns = []func(g *Graph, node int){
 	(*Graph).findHalves,
 	(*Graph).findProduct,
 	(*Graph).findPackedProduct,
+	(*Graph).findRowCoding,
 	(*Graph).findAllFinite,
 	(*Graph).findSoftmax,
 	(*Graph).findExtremeGradient,

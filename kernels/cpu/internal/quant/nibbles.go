@@ -65,6 +65,7 @@ type NibbleArgs struct {
 	unpacks bool        // each worker unpacks blocks of panels to bytes
 	bytes   []byte      // memory of the workers
 	room    int         // bytes for each worker's block
+	padded  []float32   // A, if it is one row, with each block filled up to whole groups
 }
 
 // blockOf returns how many rows a block has.

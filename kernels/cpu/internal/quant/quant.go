@@ -78,6 +78,8 @@ type Args struct {
 	sums   []int32 // -128 times the sum of each row of A; with AMX, each sum 16 times
 	x      []byte  // A as the kernels read it
 	stride int     // bytes of a row of x
+	own    bool    // x is memory of A
+	parts  int     // that the rows of a panel are divided into; one worker computes a part
 	family family
 }
 
@@ -115,18 +117,19 @@ func Run(p *pool.Pool, a *Args) {
 		}
 	}
 	a.sums, a.x = unsafe.Slice((*int32)(unsafe.Pointer(&memory[0])), sums), memory[4*sums:]
-	if a.family == familyAMX && a.ColStride == 1 && amx.HasWholeSteps(a.K) && a.RowStride%1024 != 0 {
+	if a.own = a.readsRows(); a.own {
 		a.x, a.stride = unsafe.Slice((*byte)(unsafe.Pointer(&a.A[0])), len(a.A)), a.RowStride
-	} else {
-		for i := range a.M {
-			a.prepare(i)
-		}
 	}
+	p.Parallel(a.M, max(1, 1<<16/max(a.K, 1)), (*byteRows)(a))
 	if a.family == familyAMX {
 		amx.StartBytes(&amx.Bytes{A: unsafe.Pointer(&a.x[0]), Start: unsafe.Pointer(&a.sums[0]), Rows: a.M, Groups: groups(a.K), ARow: a.stride})
 	}
 	panels := (a.N + Width - 1) / Width
-	p.Parallel(panels, max(1, 1<<21/max(a.M*a.K*Width, 1)), a)
+	a.parts = 1
+	if workers := p.Workers(); workers > 1 && panels < minWorkerItems*workers && a.family != familyAMX {
+		a.parts = max(min(minWorkerItems*workers/panels, a.M/(4*rows)), 1)
+	}
+	p.Parallel(panels*a.parts, max(1, 1<<21*a.parts/max(a.M*a.K*Width, 1)), a)
 	a.A, a.B, a.C, a.Scratch, a.sums, a.x = nil, nil, nil, nil, nil, nil
 }
 
@@ -138,7 +141,34 @@ func worthTiles(m, k int) bool {
 	return k > 0 && m*rowOfStep*steps > (m+15)/16*stepOfTiles*steps+call
 }
 
-// prepare copies a row of A, padded with zeros, and computes its sum.
+// readsRows reports whether the kernels read rows of A where they are.
+func (a *Args) readsRows() bool {
+	switch a.family {
+	case familyAMX:
+		return a.ColStride == 1 && amx.HasWholeSteps(a.K) && a.RowStride%1024 != 0
+	case familyVNNI:
+		return a.ColStride == 1 && a.K%group == 0 && a.K > 0
+	}
+	return false
+}
+
+// byteRows prepares rows of A.
+type byteRows Args
+
+// Run prepares the rows [lo, hi).
+func (b *byteRows) Run(_, lo, hi int) {
+	a := (*Args)(b)
+	if !a.own {
+		for i := lo; i < hi; i++ {
+			a.prepare(i)
+		}
+	}
+	if a.family == familyVNNI {
+		sumRows(a.sums[lo:hi], a.x[lo*a.stride:], a.stride, groups(a.K))
+	}
+}
+
+// prepare copies a row of A, padded with zeros, and computes its sum, unless it is summed with others later.
 func (a *Args) prepare(i int) {
 	sum := int32(0)
 	row := a.x[i*a.stride : (i+1)*a.stride]
@@ -149,7 +179,7 @@ func (a *Args) prepare(i int) {
 		if a.ColStride == 1 {
 			from := a.A[i*a.RowStride:][:a.K]
 			copy(row, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(from))), len(from)))
-			if a.family != familyAMX {
+			if a.family != familyAMX && a.family != familyVNNI {
 				sum = sumBytes(row[:a.K])
 			}
 		} else {
@@ -174,6 +204,7 @@ func (a *Args) prepare(i int) {
 		a.sums[i] = 0
 	case familyAMX: // it sums the row itself
 		amx.PadRow(row, groups(a.K))
+	case familyVNNI:
 	default:
 		a.sums[i] = -zero * sum
 	}
@@ -231,10 +262,17 @@ func sumBytes(x []byte) int32 {
 	return total
 }
 
-// Run computes the panels [lo, hi).
+// Run computes the panels [lo, hi), or parts of their rows.
 func (a *Args) Run(_, lo, hi int) {
 	if a.family == familyAMX {
 		a.tiles(lo, hi)
+		return
+	}
+	if a.parts > 1 {
+		for item := lo; item < hi; item++ {
+			part := item % a.parts
+			a.panel(item/a.parts, part*a.M/a.parts, (part+1)*a.M/a.parts)
+		}
 		return
 	}
 	most := a.M
@@ -263,21 +301,21 @@ func (a *Args) panel(panel, i, end int) {
 	var edge [rows * Width]int32
 	for i < end {
 		n := a.family.rows(end - i)
-		c, ld := a.C[i*a.LDC+panel*Width:], a.LDC
-		if columns < Width {
+		c, ld, width := a.C[i*a.LDC+panel*Width:], a.LDC, a.family.columns(n, columns)
+		if columns < width {
 			c, ld = edge[:], Width
 		}
 		for r := range n {
 			if a.K > 0 && a.family.starts() {
 				break
 			}
-			line := c[r*ld:][:Width]
-			vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), Width), unsafe.Pointer(&a.sums[i+r]), Width, 4)
+			line := c[r*ld:][:width]
+			vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), width), unsafe.Pointer(&a.sums[i+r]), width, 4)
 		}
 		if a.K > 0 {
-			a.family.multiply(n, columns, c, ld, a.sums[i:i+n], a.x[i*a.stride:], a.stride, b, groups(a.K))
+			a.family.multiply(n, width, c, ld, a.sums[i:i+n], a.x[i*a.stride:], a.stride, b, groups(a.K))
 		}
-		if columns < Width {
+		if columns < width {
 			for r := range n {
 				copy(a.C[(i+r)*a.LDC+panel*Width:][:columns], edge[r*Width:])
 			}
@@ -332,6 +370,15 @@ func (f family) rows(n int) int {
 		return 4
 	}
 	return 2
+}
+
+// columns returns how many of the first columns of a panel the kernel for n rows computes if so many are needed.
+func (f family) columns(n, needed int) int {
+	const lanes = 16
+	if n < rows || f != familyAVX2 && f != familyVNNI {
+		return Width
+	}
+	return (needed + lanes - 1) / lanes * lanes
 }
 
 // multiplyGo adds the product of one row of x and a panel to c.

@@ -18,10 +18,10 @@ var tiles = [...]tile.Tile{
 // starts reports whether multiply begins with the given numbers, not with what c holds.
 func (f family) starts() bool { return f == familyVNNI || f == familyAMX }
 
-// multiply adds the product of rows of x and a panel to c, of the first columns at least; or to start, one number for
-// each row.
+// multiply adds the product of rows of x and the first columns of a panel to c, as many as the method columns says; or
+// to start, one number for each row.
 func (f family) multiply(n, columns int, c []int32, ldc int, start []int32, x []byte, ldx int, w []byte, groups int) {
-	_, _, _, _ = start[n-1], c[(n-1)*ldc+Width-1], x[(n-1)*ldx+groups*group-1], w[groups*group*Width-1]
+	_, _, _, _ = start[n-1], c[(n-1)*ldc+columns-1], x[(n-1)*ldx+groups*group-1], w[groups*group*Width-1]
 	cs, from, xs, ws := unsafe.Pointer(&c[0]), unsafe.Pointer(&start[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
 	g, lc, lx := uintptr(groups), uintptr(4*ldc), uintptr(ldx)
 	switch {
@@ -29,7 +29,13 @@ func (f family) multiply(n, columns int, c []int32, ldc int, start []int32, x []
 		multiplyGo(c, x[:ldx], w)
 	case f == familyAVX2:
 		multiplyAVX2(n, columns, cs, xs, ws, g, lc, lx)
-	case n == 6:
+	case n == rows && columns == 16:
+		rows6x16VNNI(cs, from, xs, ws, g, lc, lx)
+	case n == rows && columns == 32:
+		rows6x32VNNI(cs, from, xs, ws, g, lc, lx)
+	case n == rows && columns == 48:
+		rows6x48VNNI(cs, from, xs, ws, g, lc, lx)
+	case n == rows:
 		rows6VNNI(cs, from, xs, ws, g, lc, lx)
 	case n == 4:
 		rows4VNNI(cs, from, xs, ws, g, lc, lx)
@@ -68,6 +74,15 @@ func rows4VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 func rows6VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
+func rows6x16VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rows6x32VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rows6x48VNNI(c, start, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
 func rowAVX2(c, x, w unsafe.Pointer, groups uintptr)
 
 //go:noescape
@@ -87,3 +102,27 @@ func widenVectors(dst, x []byte) (done int, sum int32) {
 
 //go:noescape
 func widenRowAVX2(to, x, sums unsafe.Pointer, n uintptr)
+
+// sumRows sets sums to -128 times the sums of rows of groups of bytes. For familyVNNI.
+func sumRows(sums []int32, x []byte, stride, groups int) {
+	if len(sums) == 0 || groups == 0 {
+		clear(sums)
+		return
+	}
+	_ = x[(len(sums)-1)*stride+groups*group-1]
+	const step = line / group
+	rest := groups % step
+	sumRowsVNNI(unsafe.Pointer(&sums[0]), unsafe.Pointer(&x[0]), uintptr(len(sums)), uintptr(groups/step), uintptr(rest), 1<<rest-1, uintptr(stride))
+}
+
+//go:noescape
+func sumRowsVNNI(sums, x unsafe.Pointer, rows, steps, rest, mask, stride uintptr)
+
+// bytesRowOf adds the products of x and a block of a panel of bytes to y. For familyAVX2.
+func bytesRowOf(y, x []float32, w []byte, scale []float32, zero []int8, excess int32, groups int) {
+	_, _, _, _, _ = y[Width-1], x[groups*group-1], w[groups*group*Width-1], scale[Width-1], zero[Width-1]
+	bytesRowAVX2(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&excess), uintptr(groups))
+}
+
+//go:noescape
+func bytesRowAVX2(y, x, w, scale, zero, excess unsafe.Pointer, groups uintptr)

@@ -16,3 +16,9 @@ func (f family) multiply(_, _ int, c []int32, _ int, _ []int32, x []byte, ldx in
 
 // widenVectors does nothing: no kernels here read what it would write.
 func widenVectors(_, _ []byte) (done int, sum int32) { return 0, 0 }
+
+// sumRows is for processors with VNNI.
+func sumRows(_ []int32, _ []byte, _, _ int) {}
+
+// bytesRowOf is for processors with AVX2.
+func bytesRowOf(_, _ []float32, _ []byte, _ []float32, _ []int8, _ int32, _ int) {}

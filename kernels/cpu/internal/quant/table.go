@@ -13,14 +13,19 @@ type Table struct {
 
 const (
 	tableLanes = 8  // fewest floats that the kernels write at a time
-	tableChunk = 64 // scales that are collected at a time
+	tableChunk = 64 // rows that are located at a time
 )
 
 // tablePiece is some rows as the kernels take them.
 type tablePiece struct {
-	offsets     [tableChunk]uintptr
-	scale, zero [tableChunk]float32 // of the blocks of all rows
+	offsets [tableChunk]uintptr  // of rows of bytes
+	places  [tableChunk]rowPlace // of rows of four-bit numbers
+	scale   [tableChunk]float32  // of rows without blocks: what they are multiplied by
+	zero    [tableChunk]int8     // of such rows: 0
 }
+
+// rowPlace says how many bytes before a row, its first scale and its first zero point there are.
+type rowPlace struct{ row, scale, zero uintptr }
 
 // blocks returns the number of blocks of a row, of which there is one if all numbers share a scale.
 func (t *Table) blocks() int {
@@ -52,8 +57,8 @@ func (t *Table) Rows(to []float32, at []int64) {
 	case t.Block%tableLanes != 0:
 		t.plain(to, at, 0, t.Columns)
 	default:
-		for first := 0; first < whole; first += tableChunk {
-			t.part(to, at, first, min(tableChunk, whole-first), t.Block)
+		if whole > 0 {
+			t.part(to, at, 0, whole, t.Block)
 		}
 		if whole < blocks {
 			t.part(to, at, whole, 1, t.Columns-whole*t.Block)
@@ -69,16 +74,9 @@ func (t *Table) part(to []float32, at []int64, block, blocks, numbers int) {
 		return
 	}
 	var p tablePiece
-	bytes, rows, offset := t.bytes(), tableChunk/blocks, begin
-	if !t.Bytes {
-		offset /= 2
-	}
-	for first := 0; first < len(at); first += rows {
-		some := at[first:min(first+rows, len(at))]
-		for i, row := range some {
-			p.offsets[i] = uintptr(bytes*int(row) + offset)
-			t.collect(p.scale[i*blocks:][:blocks], p.zero[i*blocks:][:blocks], int(row), block)
-		}
+	for first := 0; first < len(at); first += tableChunk {
+		some := at[first:min(first+tableChunk, len(at))]
+		t.locate(&p, some, begin, block)
 		t.pieces(to[first*t.Columns+begin:(first+len(some))*t.Columns], &p, len(some), blocks, numbers)
 	}
 	if !t.Bytes && numbers%2 == 1 {
@@ -90,8 +88,8 @@ func (t *Table) part(to []float32, at []int64, block, blocks, numbers int) {
 // number of them, of which two are in a byte, is left out.
 func (t *Table) pieces(y []float32, p *tablePiece, rows, blocks, numbers int) {
 	lanes := tableLanes
-	if t.Bytes && numbers >= wideTableLanes() {
-		lanes = wideTableLanes()
+	if wide := wideTableLanes(); numbers >= wide && (blocks == 1 || numbers%wide == 0) {
+		lanes = wide
 	}
 	vectors, tail, last := numbers/lanes, 0, 0
 	if numbers%lanes != 0 {
@@ -107,20 +105,29 @@ func (t *Table) pieces(y []float32, p *tablePiece, rows, blocks, numbers int) {
 		bytesRows(lanes, unsafe.Pointer(&y[0]), table, p, rows, vectors, 4*t.Columns, tail, last)
 		return
 	}
-	nibblesRows(unsafe.Pointer(&y[0]), table, p, rows, blocks, vectors, 4*t.Columns, tail, last)
+	scale, zero := unsafe.Pointer(&p.scale), unsafe.Pointer(&p.zero)
+	if t.Block > 0 {
+		scale, zero = unsafe.Pointer(unsafe.SliceData(t.Scale)), unsafe.Pointer(unsafe.SliceData(t.Zero))
+	}
+	nibblesRows(lanes, unsafe.Pointer(&y[0]), table, scale, zero, &p.places, rows, blocks, vectors, 4*t.Columns, tail, last)
 }
 
-// collect writes what the blocks of a row are multiplied by, from the given one on, and their zero points.
-func (t *Table) collect(scale, zero []float32, row, block int) {
-	if t.Block == 0 {
-		scale[0], zero[0] = 1/t.Scale[row], 0
-		return
+// locate finds rows, from the number begin on, which is in the given block.
+func (t *Table) locate(p *tablePiece, at []int64, begin, block int) {
+	bytes, blocks := t.bytes(), t.blocks()
+	if !t.Bytes {
+		begin /= 2
 	}
-	first := row*t.blocks() + block
-	from, zeros := t.Scale[first:][:len(scale)], t.Zero[first:][:len(scale)]
-	zero = zero[:len(scale)]
-	for j := range scale {
-		scale[j], zero[j] = from[j], float32(zeros[j])
+	for i, row := range at {
+		offset := uintptr(bytes*int(row) + begin)
+		if t.Bytes || t.Block == 0 {
+			p.scale[i], p.offsets[i] = 1/t.Scale[row], offset
+			p.places[i] = rowPlace{offset, uintptr(4 * i), uintptr(i)}
+			continue
+		}
+		place := uintptr(int(row)*blocks + block)
+		_, _ = t.Scale[int(place)], t.Zero[int(place)]
+		p.places[i] = rowPlace{offset, 4 * place, place}
 	}
 }
 

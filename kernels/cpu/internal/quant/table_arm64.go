@@ -22,8 +22,8 @@ func bytesRows(_ int, to, table unsafe.Pointer, p *tablePiece, rows, vectors, st
 }
 
 // nibblesRows does so for blocks of vectors of four-bit numbers.
-func nibblesRows(to, table unsafe.Pointer, p *tablePiece, rows, blocks, vectors, stride, tail, last int) {
-	nibblesRowsNEON(to, table, unsafe.Pointer(&p.offsets), unsafe.Pointer(&p.scale), unsafe.Pointer(&p.zero), unsafe.Pointer(&shiftsOfNibbles), uintptr(rows), uintptr(blocks), uintptr(vectors), uintptr(stride), uintptr(tail), uintptr(last))
+func nibblesRows(_ int, to, table, scale, zero unsafe.Pointer, places *[tableChunk]rowPlace, rows, blocks, vectors, stride, tail, last int) {
+	nibblesRowsNEON(to, table, unsafe.Pointer(places), scale, zero, unsafe.Pointer(&shiftsOfNibbles), uintptr(rows), uintptr(blocks), uintptr(vectors), uintptr(stride), uintptr(tail), uintptr(last))
 }
 
 //go:noescape

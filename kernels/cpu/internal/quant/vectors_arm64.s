@@ -463,6 +463,123 @@ loop:
 	FSTPQ (F2, F3), 0(R0)
 	RET
 
+// codeRowsNEON is codeRowsAVX2 with two registers for one.
+TEXT ·codeRowsNEON(SB), NOSPLIT, $0-80
+	MOVD to+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD limits+24(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD tail+64(FP), R5
+	MOVD $allButSign<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	ADD $8, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $12, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+row:
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD R2, R6
+	MOVD whole+40(FP), R8
+largest:
+	FLDPQ 0(R6), (F8, F9)
+	WORD $0x4e201d08 // and v8.4S, v8.4S, v0.4S
+	WORD $0x4e211d29 // and v9.4S, v9.4S, v1.4S
+	WORD $0x4ea864c6 // smax v6.4S, v6.4S, v8.4S
+	WORD $0x4ea964e7 // smax v7.4S, v7.4S, v9.4S
+	ADD $32, R6
+	SUBS $8, R8
+	BNE largest
+	CBZ R5, found
+	MOVD R2, R6
+	ADD R5, R6
+	FLDPQ 0(R6), (F8, F9)
+	WORD $0x4e201d08 // and v8.4S, v8.4S, v0.4S
+	WORD $0x4e211d29 // and v9.4S, v9.4S, v1.4S
+	WORD $0x4ea864c6 // smax v6.4S, v6.4S, v8.4S
+	WORD $0x4ea964e7 // smax v7.4S, v7.4S, v9.4S
+found:
+	VMOV V7.B16, V8.B16
+	VMOV V6.B16, V6.B16
+	WORD $0x4ea864c6 // smax v6.4S, v6.4S, v8.4S
+	VEXT $8, V6.B16, V6.B16, V8.B16
+	WORD $0x4ea864c6 // smax v6.4S, v6.4S, v8.4S
+	VREV64 V6.S4, V8.S4
+	WORD $0x4ea864c6 // smax v6.4S, v6.4S, v8.4S
+	ADD $4, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e26fd08 // fdiv v8.4S, v8.4S, v6.4S
+	FMOVS F8, 0(R1)
+	ADD $0, R1, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $4, R1
+	MOVD R2, R6
+	MOVD R0, R7
+	MOVD whole+40(FP), R8
+code:
+	FLDPQ 0(R6), (F8, F9)
+	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
+	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
+	WORD $0x4e21a908 // fcvtns v8.4S, v8.4S
+	WORD $0x4e21a929 // fcvtns v9.4S, v9.4S
+	WORD $0x4ea26508 // smax v8.4S, v8.4S, v2.4S
+	WORD $0x4ea36529 // smax v9.4S, v9.4S, v3.4S
+	WORD $0x4ea46d08 // smin v8.4S, v8.4S, v4.4S
+	WORD $0x4ea56d29 // smin v9.4S, v9.4S, v5.4S
+	MOVD $lowByte<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1d08 // and v8.4S, v8.4S, v10.4S
+	WORD $0x4e2a1d29 // and v9.4S, v9.4S, v10.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R7)
+	ADD $32, R6
+	ADD $8, R7
+	SUBS $8, R8
+	BNE code
+	CBZ R5, coded
+	MOVD R2, R6
+	ADD R5, R6
+	MOVD R0, R7
+	MOVD last+72(FP), R8
+	ADD R8, R7
+	FLDPQ 0(R6), (F8, F9)
+	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
+	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
+	WORD $0x4e21a908 // fcvtns v8.4S, v8.4S
+	WORD $0x4e21a929 // fcvtns v9.4S, v9.4S
+	WORD $0x4ea26508 // smax v8.4S, v8.4S, v2.4S
+	WORD $0x4ea36529 // smax v9.4S, v9.4S, v3.4S
+	WORD $0x4ea46d08 // smin v8.4S, v8.4S, v4.4S
+	WORD $0x4ea56d29 // smin v9.4S, v9.4S, v5.4S
+	MOVD $lowByte<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1d08 // and v8.4S, v8.4S, v10.4S
+	WORD $0x4e2a1d29 // and v9.4S, v9.4S, v10.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R7)
+coded:
+	MOVD stride+48(FP), R8
+	ADD R8, R2
+	MOVD width+56(FP), R8
+	ADD R8, R0
+	SUBS $1, R4
+	BNE row
+	RET
+
 // bytesRowsNEON is bytesRowsAVX2 with two registers for one.
 TEXT ·bytesRowsNEON(SB), NOSPLIT, $0-72
 	MOVD to+0(FP), R0
@@ -525,24 +642,32 @@ TEXT ·nibblesRowsNEON(SB), NOSPLIT, $0-96
 	MOVD offsets+16(FP), R2
 	MOVD rows+48(FP), R3
 	MOVD tail+80(FP), R4
-	MOVD scale+24(FP), R7
-	MOVD zero+32(FP), R8
-	MOVD shifts+40(FP), R5
-	FLDPQ 0(R5), (F0, F1)
+	MOVD shifts+40(FP), R9
+	FLDPQ 0(R9), (F0, F1)
 row:
 	MOVD 0(R2), R5
 	ADD R1, R5
 	MOVD R0, R6
+	MOVD 8(R2), R7
+	MOVD scale+24(FP), R9
+	ADD R9, R7
+	MOVD 16(R2), R8
+	MOVD zero+32(FP), R9
+	ADD R9, R8
 	MOVD blocks+56(FP), R10
 block:
 	ADD $0, R7, R19
 	VLD1R (R19), [V2.S4]
 	VMOV V2.B16, V3.B16
 	ADD $0, R8, R19
-	VLD1R (R19), [V4.S4]
+	VLD1R (R19), [V4.B16]
 	VMOV V4.B16, V5.B16
+	WORD $0x4f280484 // sshr v4, v4, #24
+	WORD $0x4f2804a5 // sshr v5, v5, #24
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x4e21d8a5 // scvtf v5.4S, v5.4S
 	ADD $4, R7
-	ADD $4, R8
+	ADD $1, R8
 	MOVD vectors+64(FP), R9
 loop:
 	ADD $0, R5, R19
@@ -595,7 +720,7 @@ loop:
 	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
 	FSTPQ (F6, F7), 0(R6)
 whole:
-	ADD $8, R2
+	ADD $24, R2
 	MOVD stride+72(FP), R9
 	ADD R9, R0
 	SUBS $1, R3
