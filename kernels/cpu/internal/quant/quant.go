@@ -79,7 +79,9 @@ type Args struct {
 	x      []byte  // A as the kernels read it
 	stride int     // bytes of a row of x
 	own    bool    // x is memory of A
-	parts  int     // that the rows of a panel are divided into; one worker computes a part
+	whole  int     // rows of A that x has; the others are in last
+	last   []byte
+	parts  int // that the rows of a panel are divided into; one worker computes a part
 	family family
 }
 
@@ -117,7 +119,11 @@ func Run(p *pool.Pool, a *Args) {
 		}
 	}
 	a.sums, a.x = unsafe.Slice((*int32)(unsafe.Pointer(&memory[0])), sums), memory[4*sums:]
+	a.whole = a.M
 	if a.own = a.readsRows(); a.own {
+		if a.family == familyVNNI && a.K%group != 0 {
+			a.whole, a.last = max(a.M-rows, 0), a.x
+		}
 		a.x, a.stride = unsafe.Slice((*byte)(unsafe.Pointer(&a.A[0])), len(a.A)), a.RowStride
 	}
 	p.Parallel(a.M, max(1, 1<<16/max(a.K, 1)), (*byteRows)(a))
@@ -130,7 +136,7 @@ func Run(p *pool.Pool, a *Args) {
 		a.parts = max(min(minWorkerItems*workers/panels, a.M/(4*rows)), 1)
 	}
 	p.Parallel(panels*a.parts, max(1, 1<<21*a.parts/max(a.M*a.K*Width, 1)), a)
-	a.A, a.B, a.C, a.Scratch, a.sums, a.x = nil, nil, nil, nil, nil, nil
+	a.A, a.B, a.C, a.Scratch, a.sums, a.x, a.last = nil, nil, nil, nil, nil, nil, nil
 }
 
 // worthTiles reports whether m rows take less time in matrix registers than in vectors. Configuring the tiles takes as
@@ -141,13 +147,15 @@ func worthTiles(m, k int) bool {
 	return k > 0 && m*rowOfStep*steps > (m+15)/16*stepOfTiles*steps+call
 }
 
-// readsRows reports whether the kernels read rows of A where they are.
+// readsRows reports whether the kernels read rows of A where they are. If these do not end with a group, the first
+// numbers of the next row are read, too: the padding of B has no part in the sums. The last rows, behind which nothing
+// may be read, are copied.
 func (a *Args) readsRows() bool {
 	switch a.family {
 	case familyAMX:
 		return a.ColStride == 1 && amx.HasWholeSteps(a.K) && a.RowStride%1024 != 0
 	case familyVNNI:
-		return a.ColStride == 1 && a.K%group == 0 && a.K > 0
+		return a.ColStride == 1 && a.K >= group && a.RowStride >= a.K
 	}
 	return false
 }
@@ -158,20 +166,35 @@ type byteRows Args
 // Run prepares the rows [lo, hi).
 func (b *byteRows) Run(_, lo, hi int) {
 	a := (*Args)(b)
-	if !a.own {
-		for i := lo; i < hi; i++ {
-			a.prepare(i)
-		}
+	for i := lo; i < hi && !a.own; i++ {
+		a.prepare(a.x[i*a.stride:][:a.stride], i)
 	}
-	if a.family == familyVNNI {
-		sumRows(a.sums[lo:hi], a.x[lo*a.stride:], a.stride, groups(a.K))
+	if a.family != familyVNNI {
+		return
+	}
+	if end := min(hi, a.whole); lo < end {
+		sumRows(a.sums[lo:end], a.x[lo*a.stride:], a.stride, groups(a.K))
+	}
+	for i := max(lo, a.whole); i < hi; i++ {
+		row := a.last[(i-a.whole)*group*groups(a.K):][:group*groups(a.K)]
+		a.prepare(row, i)
+		sumRows(a.sums[i:i+1], row, 0, groups(a.K))
 	}
 }
 
+// rowsFrom returns rows of A as kernels read them, from row i on, before row end, how many these are, and the bytes
+// between them.
+func (a *Args) rowsFrom(i, end int) (x []byte, count, stride int) {
+	if i >= a.whole {
+		stride = group * groups(a.K)
+		return a.last[(i-a.whole)*stride:], end - i, stride
+	}
+	return a.x[i*a.stride:], min(end, a.whole) - i, a.stride
+}
+
 // prepare copies a row of A, padded with zeros, and computes its sum, unless it is summed with others later.
-func (a *Args) prepare(i int) {
+func (a *Args) prepare(row []byte, i int) {
 	sum := int32(0)
-	row := a.x[i*a.stride : (i+1)*a.stride]
 	switch {
 	case a.family == familyAVX2 && a.ColStride == 1:
 		sum = widenBytes(row, a.A[i*a.RowStride:][:a.K])
@@ -300,7 +323,8 @@ func (a *Args) panel(panel, i, end int) {
 	columns := min(Width, a.N-panel*Width)
 	var edge [rows * Width]int32
 	for i < end {
-		n := a.family.rows(end - i)
+		x, left, stride := a.rowsFrom(i, end)
+		n := a.family.rows(left)
 		c, ld, width := a.C[i*a.LDC+panel*Width:], a.LDC, a.family.columns(n, columns)
 		if columns < width {
 			c, ld = edge[:], Width
@@ -313,7 +337,7 @@ func (a *Args) panel(panel, i, end int) {
 			vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), width), unsafe.Pointer(&a.sums[i+r]), width, 4)
 		}
 		if a.K > 0 {
-			a.family.multiply(n, width, c, ld, a.sums[i:i+n], a.x[i*a.stride:], a.stride, b, groups(a.K))
+			a.family.multiply(n, width, c, ld, a.sums[i:i+n], x, stride, b, groups(a.K))
 		}
 		if columns < width {
 			for r := range n {
