@@ -115,7 +115,12 @@ func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
 // resizeImages gives images a height and width; axes are those of the two. An axis that already has its length is left
 // alone.
 func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation Interpolation, antialias bool) *ops.Tensor {
-	for i, length := range []int{height, width} {
+	lengths := [2]int{height, width}
+	if interpolation == "nearest" && widthFirst(x.Dim(axes[0]), x.Dim(axes[1]), height, width) {
+		slices.Reverse(axes[:])
+		slices.Reverse(lengths[:])
+	}
+	for i, length := range lengths {
 		switch {
 		case x.Dim(axes[i]) == length:
 		case interpolation == "nearest":
@@ -125,6 +130,15 @@ func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation I
 		}
 	}
 	return x
+}
+
+// widthFirst reports whether images of h x w pixels that get a height and width should get the width first. Moving
+// single pixels takes about four times as long as moving rows of them.
+func widthFirst(h, w, height, width int) bool {
+	if !dim.Known(h) || !dim.Known(w) || !dim.Known(height) || !dim.Known(width) {
+		return false
+	}
+	return 4*h*width+height*width < height*w+4*height*width //dim:known
 }
 
 // cropToAspectRatio cuts out the largest central piece of images with the ratio of height to width.

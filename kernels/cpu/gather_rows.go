@@ -74,3 +74,23 @@ func gatherPieces(y, x []byte, at []int64, row int) {
 		*(*piece32)(unsafe.Add(to, d+last)) = *(*piece32)(unsafe.Add(from, s+last))
 	}
 }
+
+// A few rows of each of many lines are gathered one position after the other, from as many lines at a time as have
+// gatherBytes of results, if these are at least fewGathered.
+const (
+	gatherBytes = 1 << 14
+	fewGathered = 4
+)
+
+// gatherFewRows gathers the rows at the given positions from n lines, from line first on. Lines have length rows.
+func gatherFewRows(out, in unsafe.Pointer, at []int64, first, n, row, length int) {
+	to, from := len(at)*row, length*row
+	for i, p := range at {
+		dst := unsafe.Add(out, first*to+i*row)
+		if p == dropped {
+			clearColumns(dst, n, row, to)
+			continue
+		}
+		moveRows(dst, unsafe.Add(in, first*from+int(p)*row), n, row, to, from)
+	}
+}

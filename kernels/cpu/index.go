@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"path"
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
@@ -165,25 +166,31 @@ func buildGather(b *build) (func(), error) {
 	if run, ok := b.gatherWords(g, row, indices, mode); ok {
 		return run, nil
 	}
+	few, all := count <= fewIndices, mode == ir.IndexError // no position is dropped
 	move := b.rt().parallel(g.Outer*count, grain(row/4), func(_ *worker, lo, hi int) {
 		at := plan.Data[int64](positions)
 		switch row {
 		case 1:
-			gatherEach(rowsOf[uint8](out), rowsOf[uint8](in), at, lo, hi, g.Length)
+			gatherEach(rowsOf[uint8](out), rowsOf[uint8](in), at, lo, hi, g.Length, all)
 			return
 		case 2:
-			gatherEach(rowsOf[uint16](out), rowsOf[uint16](in), at, lo, hi, g.Length)
+			gatherEach(rowsOf[uint16](out), rowsOf[uint16](in), at, lo, hi, g.Length, all)
 			return
 		case 4:
-			gatherEach(rowsOf[uint32](out), rowsOf[uint32](in), at, lo, hi, g.Length)
+			gatherEach(rowsOf[uint32](out), rowsOf[uint32](in), at, lo, hi, g.Length, all)
 			return
 		case 8:
-			gatherEach(rowsOf[uint64](out), rowsOf[uint64](in), at, lo, hi, g.Length)
+			gatherEach(rowsOf[uint64](out), rowsOf[uint64](in), at, lo, hi, g.Length, all)
 			return
 		}
 		x, y := plan.Raw(in), plan.Raw(out)
 		for lo < hi {
 			o, first := lo/count, lo%count
+			if n := min((hi-lo)/count, gatherBytes/(count*row)); few && first == 0 && n >= fewGathered {
+				gatherFewRows(out.Ptr(), in.Ptr(), at, o, n, row, g.Length)
+				lo += n * count
+				continue
+			}
 			n := min(hi-lo, count-first)
 			gatherRows(y[lo*row:(lo+n)*row], x[o*g.Length*row:(o+1)*g.Length*row], at[first:first+n], row)
 			lo += n
@@ -202,8 +209,9 @@ func rowsOf[T any](o *plan.Operand) []T {
 	return unsafe.Slice((*T)(o.Ptr()), o.N*o.Typ.DType.Size()/int(unsafe.Sizeof(row)))
 }
 
-// gatherEach copies elements [lo, hi) of a gather along the last axis, which has the given length.
-func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
+// gatherEach copies elements [lo, hi) of a gather along the last axis, which has the given length. all says that no
+// position is dropped.
+func gatherEach[T any](y, x []T, at []int64, lo, hi, length int, all bool) {
 	for lo < hi {
 		o, first := lo/len(at), lo%len(at)
 		if rows := min((hi-lo)/len(at), gatherLines); len(at) <= fewIndices && first == 0 && rows >= len(at) {
@@ -213,6 +221,11 @@ func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 		}
 		n := min(hi-lo, len(at)-first)
 		line, to := x[o*length:(o+1)*length], y[lo:lo+n]
+		lo += n
+		if all {
+			gatherPositions(to, line, at[first:first+n])
+			continue
+		}
 		for i, p := range at[first : first+n] {
 			if p == dropped {
 				clear(to[i : i+1])
@@ -220,7 +233,21 @@ func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 			}
 			to[i] = line[p]
 		}
-		lo += n
+	}
+}
+
+// gatherPositions copies the elements of a line at positions that are known to be valid.
+func gatherPositions[T any](to, line []T, at []int64) {
+	base, size := unsafe.Pointer(unsafe.SliceData(line)), unsafe.Sizeof(line[0])
+	for ; len(at) >= 4; at, to = at[4:], to[4:] {
+		p, d := (*[4]int64)(at), (*[4]T)(to)
+		d[0] = *(*T)(unsafe.Add(base, uintptr(p[0])*size))
+		d[1] = *(*T)(unsafe.Add(base, uintptr(p[1])*size))
+		d[2] = *(*T)(unsafe.Add(base, uintptr(p[2])*size))
+		d[3] = *(*T)(unsafe.Add(base, uintptr(p[3])*size))
+	}
+	for i, p := range at {
+		to[i] = line[p]
 	}
 }
 
@@ -273,6 +300,7 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 	each, rows := scatterEachOf(kind, in.Typ.DType), scatterRowsOf(kind, in.Typ.DType, combine)
 	out := b.out(0)
 	g := lines(in.Typ.Shape, axis)
+	zeros = zeros || isZeros(in) && indices.N >= g.Length // with few updates it is faster to clear all at once
 	size := in.Typ.DType.Size()
 	positions, find := b.lookup(indices, axis, g.Length, mode)
 	count := indices.N
@@ -330,13 +358,32 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 	return nil
 }
 
+// isZeros reports whether an operand is a constant of zeros that is stored as one element.
+func isZeros(o *plan.Operand) bool {
+	if o.N == 0 || o.Mem == nil || o.Mem.Kind != plan.InConstant || o.Mem.Bytes != o.Typ.DType.Size() {
+		return false
+	}
+	return !slices.ContainsFunc(plan.BytesAt(o.Ptr(), o.Mem.Bytes), func(v byte) bool { return v != 0 })
+}
+
 // clearColumns clears the first bytes of rows that are stride bytes apart.
 func clearColumns(p unsafe.Pointer, rows, bytes, stride int) {
 	if bytes == stride {
-		rows, bytes = 1, rows*bytes
+		clearLine(p, rows*bytes)
+		return
 	}
 	for r := range rows {
 		clear(plan.BytesAt(unsafe.Add(p, r*stride), bytes))
+	}
+}
+
+// clearLine is clear for memory that may not be in the caches. Some processors copy a piece over and over without
+// reading what they overwrite, but store single vectors with it.
+func clearLine(p unsafe.Pointer, bytes int) {
+	first := min(bytes, fillPiece)
+	clear(plan.BytesAt(p, first))
+	for at := first; at < bytes; at += first {
+		copy(plan.BytesAt(unsafe.Add(p, at), min(first, bytes-at)), plan.BytesAt(p, first))
 	}
 }
 

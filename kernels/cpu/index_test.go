@@ -52,8 +52,11 @@ func TestGatherEach(t *testing.T) {
 		for i := range x {
 			x[i] = r.Uint32()
 		}
+		all := r.IntN(2) == 0
 		for i := range at {
-			at[i] = int64(r.IntN(length+1) - 1) // -1 is dropped
+			if at[i] = int64(r.IntN(length+1) - 1); all { // -1 is dropped
+				at[i] = max(at[i], 0)
+			}
 		}
 		got, want := make([]uint32, outer*count), make([]uint32, outer*count)
 		lo := r.IntN(len(got))
@@ -63,7 +66,7 @@ func TestGatherEach(t *testing.T) {
 				want[k] = x[k/count*length+int(p)]
 			}
 		}
-		gatherEach(got, x, at, lo, hi, length)
+		gatherEach(got, x, at, lo, hi, length, all)
 		require.Equal(t, want, got, "%d lines of %d, %v, from %d to %d", outer, length, at, lo, hi)
 	}
 }
