@@ -10,13 +10,18 @@ import (
 // The elements that are equal to a maximum or minimum share its gradient. They are counted, and their gradients are
 // written while the rows are still in the cache.
 
-const hitsWide = 128 // elements of short rows that are compared at once
+const (
+	hitsWide  = 128     // elements of short rows that are compared at once
+	manyWork  = 1 << 13 // elements of the rows of a result that stay in the first-level cache between two looks at them
+	mostCells = 64      // rows of such a result
+)
 
 // extremeGradient is such a gradient. Each result has length rows of inner elements.
 type extremeGradient struct {
 	geometry.AxisGroup
 	x, y, dy, dx *plan.Operand
 	segments     int
+	cells        []int         // the distances of the rows of a result, if all are computed in one call
 	shares       *plan.Operand // counts for each segment of each result; later the shares, in the first segment
 }
 
@@ -26,9 +31,14 @@ func buildExtremeGradient(b *build) func() {
 	e.AxisGroup = geometry.AxisGroups(e.x.Typ.Shape, sum.Attrs.(ir.ReduceAttrs).Axes)[0]
 	e.segments = segmentsOf(e.AxisGroup)
 	e.shares = b.scratch(ir.Float32, e.Outer*e.segments*e.Inner)
+	if e.segments == 1 && e.Length <= mostCells && e.Length*e.Inner <= manyWork {
+		for i := range e.Length {
+			e.cells = append(e.cells, i*e.Inner)
+		}
+	}
 	compare := func(write bool) func() {
 		return b.rt().parallel(e.Outer*e.segments, grain(4*e.Length*e.Inner/e.segments), func(_ *worker, lo, hi int) {
-			for k := lo; k < hi; k++ {
+			for k := lo + e.many(lo, hi, write); k < hi; k++ {
 				e.compare(k, write)
 				if e.segments == 1 {
 					e.share(k)
@@ -48,6 +58,23 @@ func buildExtremeGradient(b *build) func() {
 		}
 		write()
 	}
+}
+
+// many computes the gradients of results that have a few rows, in one call, and returns of how many.
+func (e *extremeGradient) many(lo, hi int, write bool) int {
+	if write || e.cells == nil {
+		return 0
+	}
+	return vec.WindowsShare(e.rows(e.dx, lo, hi), e.rows(e.x, lo, hi), e.results(e.y, lo, hi), e.results(e.dy, lo, hi), e.cells, hi-lo, e.Inner)
+}
+
+// rows and results return what belongs to the results from lo to below hi.
+func (e *extremeGradient) rows(of *plan.Operand, lo, hi int) []float32 {
+	return plan.Data[float32](of)[lo*e.Length*e.Inner : hi*e.Length*e.Inner]
+}
+
+func (e *extremeGradient) results(of *plan.Operand, lo, hi int) []float32 {
+	return plan.Data[float32](of)[lo*e.Inner : hi*e.Inner]
 }
 
 // part returns the rows of part k of x or dx.

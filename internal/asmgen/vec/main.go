@@ -229,6 +229,7 @@ func (m machine) record() {
 	m.randomWords()
 	m.drop()
 	m.windowsFirst()
+	m.windowsShare()
 	m.hits()
 	m.copyRows()
 	m.within()

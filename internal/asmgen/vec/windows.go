@@ -126,3 +126,43 @@ func (m machine) windowsFirst() {
 		}
 	})
 }
+
+// windowsShare emits the gradient of maxima or minima: the cells of a window that equal its extreme share its gradient.
+func (m machine) windowsShare() {
+	m.begin("", "windowsShare", "dst, x, top, dy, cells unsafe.Pointer, count, windows, length, topStep, xStep uintptr", "")
+	dst, x, top, dy, cells := param("dst"), param("x"), param("top"), param("dy"), param("cells")
+	topStep, xStep := param("topStep"), param("xStep")
+	m.piecesOfWindows([]Scalar{dst, x, top, dy}, []Scalar{xStep, xStep, topStep, topStep}, func(name string, n int) {
+		p, count, offset := NewScalar(), NewScalar(), NewScalar()
+		tops, shares := make([]Vector, n), make([]Vector, n)
+		for i := range n {
+			tops[i], shares[i] = m.vector(), m.vector()
+			Load(tops[i], Memory{Base: top, Offset: i * m.bytes()})
+			Zero(shares[i])
+		}
+		each := func(label string, do func(i int, hit Vector)) {
+			Assign(p, cells)
+			Reload(count, "count")
+			Label(name + label)
+			Assign(offset, Memory{Base: p})
+			for i := range n {
+				v, hit := m.vector(), m.vector()
+				Load(v, Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, uint8(m.number())))
+				Keep(hit, Compare(Equal, v, tops[i]), one())
+				do(i, hit)
+			}
+			Increase(p, Number(8))
+			Countdown(count, 1, name+label)
+		}
+		each("Count", func(i int, hit Vector) { Add(shares[i], shares[i], hit) })
+		for i := range n {
+			gradient := m.vector()
+			Load(gradient, Memory{Base: dy, Offset: i * m.bytes()})
+			Divide(shares[i], gradient, shares[i])
+		}
+		each("Share", func(i int, hit Vector) {
+			Multiply(hit, hit, shares[i])
+			Store(Memory{Base: dst, Offset: i * m.bytes()}.Indexed(offset, uint8(m.number())), hit)
+		})
+	})
+}

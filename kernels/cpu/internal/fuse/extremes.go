@@ -7,9 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// leastShared is the number of elements sharing a gradient from which on a call for them pays. (If all elements of a
-// row share one gradient, elementwise units with their sums compute it.)
-const leastShared = 256
+// leastShared is the number of elements sharing a gradient from which on a call for them pays, and leastColumns the
+// number of columns from which on one call computes many such gradients. (If all elements of a row share one gradient,
+// elementwise units with their sums compute it.)
+const (
+	leastShared  = 256
+	leastColumns = 8
+)
 
 // findExtremeGradient looks for the gradient of a maximum or minimum y of x along some axes, in the form of its rule:
 //
@@ -63,7 +67,7 @@ func (g *Graph) sharesGradient(u *Unit, share *Access) bool {
 	x := equal.Inputs[0]
 	y := g.resolveFlat(equal.Inputs[1])
 	groups := geometry.AxisGroups(g.Program.Type(x).Shape, a.Axes)
-	if len(groups) != 1 || groups[0].Inner == 1 || groups[0].Length*groups[0].Inner < leastShared || g.Program.Type(x).DType != ir.Float32 || !spreads(&y, groups[0]) || !spreads(share, groups[0]) {
+	if len(groups) != 1 || groups[0].Inner == 1 || groups[0].Inner < leastColumns && groups[0].Length*groups[0].Inner < leastShared || g.Program.Type(x).DType != ir.Float32 || !spreads(&y, groups[0]) || !spreads(share, groups[0]) {
 		return false
 	}
 	if from := resolve(g.Program, g.Def, x); !from.Dense && !g.reduces(x, y.Source) { // elementwise units read slices without storing them

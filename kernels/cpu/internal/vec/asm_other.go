@@ -58,6 +58,7 @@ func maxPoolRowGrad(_ int, _, _, _, _, _, _ unsafe.Pointer, _, _ int, _ bool) in
 func windowsMax(_ int, _, _ unsafe.Pointer, _ []int, _, _, _, _ int) int                   { return 0 }
 func windowsSum(_ int, _, _ unsafe.Pointer, _ []int, _, _, _, _ int, _ unsafe.Pointer) int { return 0 }
 func windowsFirst(_, _, _ unsafe.Pointer, _ []int, _, _, _, _ int) int                     { return 0 }
+func windowsShare(_, _, _, _ unsafe.Pointer, _ []int, _, _ int) int                        { return 0 }
 func pixelsMax(_ int, _, _ unsafe.Pointer, _, _, _, _ int) bool                            { return false }
 func pixelsAdd(_ int, _, _ unsafe.Pointer, _, _, _, _ int) int                             { return 0 }
 func pixelsClaim(_ int, _, _, _, _ unsafe.Pointer, _, _, _, _ int) bool                    { return false }

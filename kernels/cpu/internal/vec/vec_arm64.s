@@ -31498,6 +31498,217 @@ oneEnd:
 	BNE window
 	RET
 
+// windowsShareNEON is windowsShareAVX2 with two registers for one.
+TEXT ·windowsShareNEON(SB), NOSPLIT, $0-80
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD top+16(FP), R2
+	MOVD dy+24(FP), R3
+	MOVD cells+32(FP), R4
+	MOVD topStep+64(FP), R5
+	MOVD xStep+72(FP), R6
+	MOVD windows+48(FP), R7
+	MOVD length+56(FP), R8
+	SUBS R8, R6
+	SUBS R8, R5
+window:
+	MOVD R8, R9
+four:
+	CMP $128, R9
+	BLO fourEnd
+	FLDPQ 0(R2), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	FLDPQ 32(R2), (F4, F5)
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	FLDPQ 64(R2), (F8, F9)
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	FLDPQ 96(R2), (F12, F13)
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	MOVD R4, R10
+	MOVD count+40(FP), R11
+fourCount:
+	MOVD 0(R10), R12
+	ADD R12<<2, R1, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e20e610 // fcmeq v16.4S, v16.4S, v0.4S
+	WORD $0x4e21e631 // fcmeq v17.4S, v17.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x4e30d442 // fadd v2.4S, v2.4S, v16.4S
+	WORD $0x4e31d463 // fadd v3.4S, v3.4S, v17.4S
+	ADD R12<<2, R1, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e24e610 // fcmeq v16.4S, v16.4S, v4.4S
+	WORD $0x4e25e631 // fcmeq v17.4S, v17.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x4e30d4c6 // fadd v6.4S, v6.4S, v16.4S
+	WORD $0x4e31d4e7 // fadd v7.4S, v7.4S, v17.4S
+	ADD R12<<2, R1, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e28e610 // fcmeq v16.4S, v16.4S, v8.4S
+	WORD $0x4e29e631 // fcmeq v17.4S, v17.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x4e30d54a // fadd v10.4S, v10.4S, v16.4S
+	WORD $0x4e31d56b // fadd v11.4S, v11.4S, v17.4S
+	ADD R12<<2, R1, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e2ce610 // fcmeq v16.4S, v16.4S, v12.4S
+	WORD $0x4e2de631 // fcmeq v17.4S, v17.4S, v13.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x4e30d5ce // fadd v14.4S, v14.4S, v16.4S
+	WORD $0x4e31d5ef // fadd v15.4S, v15.4S, v17.4S
+	ADD $8, R10
+	SUBS $1, R11
+	BNE fourCount
+	FLDPQ 0(R3), (F16, F17)
+	WORD $0x6e22fe02 // fdiv v2.4S, v16.4S, v2.4S
+	WORD $0x6e23fe23 // fdiv v3.4S, v17.4S, v3.4S
+	FLDPQ 32(R3), (F16, F17)
+	WORD $0x6e26fe06 // fdiv v6.4S, v16.4S, v6.4S
+	WORD $0x6e27fe27 // fdiv v7.4S, v17.4S, v7.4S
+	FLDPQ 64(R3), (F16, F17)
+	WORD $0x6e2afe0a // fdiv v10.4S, v16.4S, v10.4S
+	WORD $0x6e2bfe2b // fdiv v11.4S, v17.4S, v11.4S
+	FLDPQ 96(R3), (F16, F17)
+	WORD $0x6e2efe0e // fdiv v14.4S, v16.4S, v14.4S
+	WORD $0x6e2ffe2f // fdiv v15.4S, v17.4S, v15.4S
+	MOVD R4, R10
+	MOVD count+40(FP), R11
+fourShare:
+	MOVD 0(R10), R12
+	ADD R12<<2, R1, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e20e610 // fcmeq v16.4S, v16.4S, v0.4S
+	WORD $0x4e21e631 // fcmeq v17.4S, v17.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x6e22de10 // fmul v16.4S, v16.4S, v2.4S
+	WORD $0x6e23de31 // fmul v17.4S, v17.4S, v3.4S
+	ADD R12<<2, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R12<<2, R1, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e24e610 // fcmeq v16.4S, v16.4S, v4.4S
+	WORD $0x4e25e631 // fcmeq v17.4S, v17.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x6e26de10 // fmul v16.4S, v16.4S, v6.4S
+	WORD $0x6e27de31 // fmul v17.4S, v17.4S, v7.4S
+	ADD R12<<2, R0, R19
+	FSTPQ (F16, F17), 32(R19)
+	ADD R12<<2, R1, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e28e610 // fcmeq v16.4S, v16.4S, v8.4S
+	WORD $0x4e29e631 // fcmeq v17.4S, v17.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x6e2ade10 // fmul v16.4S, v16.4S, v10.4S
+	WORD $0x6e2bde31 // fmul v17.4S, v17.4S, v11.4S
+	ADD R12<<2, R0, R19
+	FSTPQ (F16, F17), 64(R19)
+	ADD R12<<2, R1, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e2ce610 // fcmeq v16.4S, v16.4S, v12.4S
+	WORD $0x4e2de631 // fcmeq v17.4S, v17.4S, v13.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321e10 // and v16.4S, v16.4S, v18.4S
+	WORD $0x4e321e31 // and v17.4S, v17.4S, v18.4S
+	WORD $0x6e2ede10 // fmul v16.4S, v16.4S, v14.4S
+	WORD $0x6e2fde31 // fmul v17.4S, v17.4S, v15.4S
+	ADD R12<<2, R0, R19
+	FSTPQ (F16, F17), 96(R19)
+	ADD $8, R10
+	SUBS $1, R11
+	BNE fourShare
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R3
+	SUBS $128, R9
+	B four
+fourEnd:
+one:
+	CMP $32, R9
+	BLO oneEnd
+	FLDPQ 0(R2), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD R4, R10
+	MOVD count+40(FP), R11
+oneCount:
+	MOVD 0(R10), R12
+	ADD R12<<2, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e20e484 // fcmeq v4.4S, v4.4S, v0.4S
+	WORD $0x4e21e4a5 // fcmeq v5.4S, v5.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321c84 // and v4.4S, v4.4S, v18.4S
+	WORD $0x4e321ca5 // and v5.4S, v5.4S, v18.4S
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+	ADD $8, R10
+	SUBS $1, R11
+	BNE oneCount
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x6e22fc82 // fdiv v2.4S, v4.4S, v2.4S
+	WORD $0x6e23fca3 // fdiv v3.4S, v5.4S, v3.4S
+	MOVD R4, R10
+	MOVD count+40(FP), R11
+oneShare:
+	MOVD 0(R10), R12
+	ADD R12<<2, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e20e484 // fcmeq v4.4S, v4.4S, v0.4S
+	WORD $0x4e21e4a5 // fcmeq v5.4S, v5.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321c84 // and v4.4S, v4.4S, v18.4S
+	WORD $0x4e321ca5 // and v5.4S, v5.4S, v18.4S
+	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
+	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
+	ADD R12<<2, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $8, R10
+	SUBS $1, R11
+	BNE oneShare
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R9
+	B one
+oneEnd:
+	ADD R6, R0
+	ADD R6, R1
+	ADD R5, R2
+	ADD R5, R3
+	SUBS $1, R7
+	BNE window
+	RET
+
 // hitsCountNEON is hitsCountAVX2 with two registers for one.
 TEXT ·hitsCountNEON(SB), NOSPLIT, $0-56
 	MOVD acc+0(FP), R0

@@ -1676,6 +1676,15 @@ func callWindowsFirst(wide bool, index, x, top, last unsafe.Pointer, count, wind
 }
 
 //go:noinline
+func callWindowsShare(wide bool, dst, x, top, dy, cells unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
+	if wide {
+		windowsShareAVX512(dst, x, top, dy, cells, count, windows, length, topStep, xStep)
+	} else {
+		windowsShareAVX2(dst, x, top, dy, cells, count, windows, length, topStep, xStep)
+	}
+}
+
+//go:noinline
 func callHitsCount(wide bool, acc, x, top *float32, count, size, accStep, xStep uintptr) {
 	if wide {
 		hitsCountAVX512(acc, x, top, count, size, accStep, xStep)
@@ -4575,6 +4584,12 @@ func windowsFirstAVX2(index, x, top, last unsafe.Pointer, count, windows, length
 
 //go:noescape
 func windowsFirstAVX512(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func windowsShareAVX2(dst, x, top, dy, cells unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func windowsShareAVX512(dst, x, top, dy, cells unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func hitsCountAVX2(acc, x, top *float32, count, size, accStep, xStep uintptr)

@@ -830,6 +830,11 @@ func callWindowsFirst(wide bool, index, x, top, last unsafe.Pointer, count, wind
 }
 
 //go:noinline
+func callWindowsShare(wide bool, dst, x, top, dy, cells unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
+	windowsShareNEON(dst, x, top, dy, cells, count, windows, length, topStep, xStep)
+}
+
+//go:noinline
 func callHitsCount(wide bool, acc, x, top *float32, count, size, accStep, xStep uintptr) {
 	hitsCountNEON(acc, x, top, count, size, accStep, xStep)
 }
@@ -2033,6 +2038,9 @@ func dropNEON(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.P
 
 //go:noescape
 func windowsFirstNEON(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func windowsShareNEON(dst, x, top, dy, cells unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func hitsCountNEON(acc, x, top *float32, count, size, accStep, xStep uintptr)

@@ -59,3 +59,16 @@ func WindowsFirst(index []int32, x, top []float32, cells []int, count, c, topSte
 		}
 	}
 }
+
+// WindowsShare stores the gradient of maxima or minima of count windows that are side by side, each of as many rows of
+// c numbers as there are cells, the distances of rows. Numbers that equal their column's extreme in top share its
+// gradient dy; others get 0 times the share. Gradients must not overlap the numbers. It returns how many windows it
+// computed, from the first on: all or none.
+func WindowsShare(dst, x, top, dy []float32, cells []int, count, c int) int {
+	if count <= 0 || c <= 0 || len(cells) == 0 {
+		return 0
+	}
+	n := count * len(cells) * c
+	_, _, _, _ = dst[:n], x[:n], top[:count*c], dy[:count*c]
+	return windowsShare(start(dst), start(x), start(top), start(dy), cells, count, c)
+}

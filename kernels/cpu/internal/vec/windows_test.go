@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
 // TestWindows compares windows of random cells with plain loops, at the ends of their slices, with ties and NaN; what
@@ -106,4 +108,59 @@ func fillOnes(x []float32) {
 	for i := range x {
 		x[i] = 1
 	}
+}
+
+// TestWindowsShare compares gradients of extremes with plain loops, with ties, and NaN where the extreme is NaN.
+func TestWindowsShare(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(8, 3))
+		for range 300 {
+			count, rows, c := 1+r.IntN(9), 1+r.IntN(9), 1+r.IntN(140)
+			x, top, dy := make([]float32, count*rows*c), make([]float32, count*c), make([]float32, count*c)
+			for i := range x {
+				if x[i] = float32(r.IntN(5)); r.IntN(500) == 0 {
+					x[i] = float32(math.NaN())
+				}
+			}
+			cells := make([]int, rows)
+			for i := range cells {
+				cells[i] = i * c
+			}
+			want := make([]float32, len(x))
+			for w := range count {
+				for k := range c {
+					dy[w*c+k] = float32(r.NormFloat64())
+					column, hits := x[w*rows*c+k:], float32(0)
+					best := column[0]
+					for i := range rows {
+						best = max(best, column[i*c])
+					}
+					top[w*c+k] = best
+					for i := range rows {
+						if column[i*c] == best {
+							hits++
+						}
+					}
+					for i := range rows {
+						hit := float32(0)
+						if column[i*c] == best {
+							hit = 1
+						}
+						want[(w*rows+i)*c+k] = hit * (dy[w*c+k] / hits)
+					}
+				}
+			}
+			got := make([]float32, len(x))
+			switch WindowsShare(got, x, top, dy, cells, count, c) {
+			case 0:
+				require.True(t, c < 8 || isa.Active() == isa.Portable, "%d columns", c)
+			case count:
+				for i, v := range want {
+					require.True(t, v == got[i] || v != v && got[i] != got[i], "%d windows of %d rows of %d: %v at %d, expected %v", count, rows, c, got[i], i, v)
+				}
+			default:
+				t.Fatal("some of the windows")
+			}
+		}
+	})
 }

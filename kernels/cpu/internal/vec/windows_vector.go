@@ -74,3 +74,12 @@ func windowsFirst(index, x, top unsafe.Pointer, cells []int, count, c, topStep, 
 	})
 	return done * width / c
 }
+
+func windowsShare(dst, x, top, dy unsafe.Pointer, cells []int, count, c int) int {
+	size := len(cells) * c
+	return windowParts(4, len(cells), count, c, false, func(wide bool, w, n, channel, channels int) {
+		rows, row := 4*(w*size+channel), 4*(w*c+channel)
+		callWindowsShare(wide, unsafe.Add(dst, rows), unsafe.Add(x, rows), unsafe.Add(top, row), unsafe.Add(dy, row), unsafe.Pointer(&cells[0]), uintptr(len(cells)), uintptr(n),
+			uintptr(4*channels), uintptr(4*c), uintptr(4*size))
+	})
+}
