@@ -39,15 +39,17 @@ func cumulate[T block.Number](b *build, highest T) func() {
 	a := b.n.Attrs.(ir.CumulativeAttrs)
 	g := lines(in.Typ.Shape, a.Axis)
 	s := cumulation[T]{kind: a.Kind, identity: identityOf(a.Kind, highest), exclusive: a.Exclusive, combine: combinerOf[T](a.Kind, in.Typ.DType)}
-	if g.Inner == 1 || !a.Exclusive && !a.Reverse && g.Inner <= fewBetween {
+	if g.Inner == 1 || !a.Exclusive && g.Inner <= fewBetween {
 		return cumulateBlocks(b, s, g, a.Reverse)
 	}
-	b.rt().need(2 * columnBlock * 8)
-	return b.rt().parallel(g.Outer*g.Inner, grain(2*g.Length), func(w *worker, lo, hi int) {
+	columns := max(min(max(grain(2*g.Length), cumulatedColumns), g.Inner, columnBlock), 1)
+	b.rt().need(2 * columns * 8)
+	pieces := (g.Inner + columns - 1) / columns
+	return b.rt().parallel(g.Outer*pieces, grain(2*g.Length*columns), func(w *worker, lo, hi int) {
 		x, y := plan.Data[T](in), plan.Data[T](out)
-		for k := lo; k < hi; {
-			o, c := k/g.Inner, k%g.Inner
-			n := min(hi-k, g.Inner-c, columnBlock)
+		for k := lo; k < hi; k++ {
+			o, c := k/pieces, k%pieces*columns
+			n := min(g.Inner-c, columns)
 			first, step := o*g.Length*g.Inner+c, g.Inner
 			if a.Reverse {
 				first, step = first+(g.Length-1)*g.Inner, -g.Inner
@@ -57,13 +59,14 @@ func cumulate[T block.Number](b *build, highest T) func() {
 			} else {
 				s.rows(y, x, scratchOf[T](w, 2*n), first, step, g.Length)
 			}
-			k += n
 		}
 	})
 }
 
-// fewBetween is the largest number of interleaved lines that are processed element by element.
-const fewBetween = 16
+const (
+	fewBetween       = 32  // interleaved lines, at most, that are processed element by element
+	cumulatedColumns = 128 // columns, at least, that a worker processes row by row, with a call for each
+)
 
 // cumulateBlocks processes a few interleaved lines in the order of memory.
 func cumulateBlocks[T block.Number](b *build, s cumulation[T], g geometry.AxisGroup, reverse bool) func() {
@@ -78,7 +81,7 @@ func cumulateBlocks[T block.Number](b *build, s cumulation[T], g geometry.AxisGr
 		for o := lo; o < hi; o++ {
 			switch at := o * size; {
 			case g.Inner > 1:
-				s.block(y[at:at+size], x[at:at+size], g.Inner)
+				s.block(y[at:at+size], x[at:at+size], g.Inner, reverse)
 			case reverse:
 				s.line(y, x, at+size-1, -1, size)
 			default:
@@ -110,30 +113,39 @@ func (s *cumulation[T]) lines(y, x []T, n int) {
 	}
 }
 
-// block processes inner interleaved lines.
-func (s *cumulation[T]) block(y, x []T, inner int) {
-	first := min(inner, len(x))
-	copy(y, x[:first])
+// block processes inner interleaved lines, in reverse from the last row to the first.
+func (s *cumulation[T]) block(y, x []T, inner int, reverse bool) {
 	y = y[:len(x)]
+	first := min(inner, len(x))
+	begin, at, back, step := 0, first, -inner, 1
+	if reverse {
+		begin, at, back, step = len(x)-first, len(x)-first-1, inner, -1
+	}
+	copy(y[begin:begin+first], x[begin:])
+	rest := len(x) - first
 	switch s.kind {
 	case ir.Sum:
-		for i := range first {
-			y[i] += s.identity // like the other loops, turns -0 into 0
+		for i := range y[begin : begin+first] {
+			y[begin+i] += s.identity // like the other loops, turns -0 into 0
 		}
-		for i := first; i < len(x); i++ {
-			y[i] = y[i-inner] + x[i]
+		for range rest {
+			y[at] = y[at+back] + x[at]
+			at += step
 		}
 	case ir.Prod:
-		for i := first; i < len(x); i++ {
-			y[i] = y[i-inner] * x[i]
+		for range rest {
+			y[at] = y[at+back] * x[at]
+			at += step
 		}
 	case ir.Max:
-		for i := first; i < len(x); i++ {
-			y[i] = max(y[i-inner], x[i])
+		for range rest {
+			y[at] = max(y[at+back], x[at])
+			at += step
 		}
 	default:
-		for i := first; i < len(x); i++ {
-			y[i] = min(y[i-inner], x[i])
+		for range rest {
+			y[at] = min(y[at+back], x[at])
+			at += step
 		}
 	}
 }

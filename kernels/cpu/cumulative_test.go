@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,13 @@ func cumulateRows[T block.Number](t *testing.T, d ir.DType, draw func(r *rand.Ra
 			}
 			for c := range columns {
 				s.line(want, x, at+c, step, n)
+			}
+			if !s.exclusive && (kind == ir.Sum || kind == ir.Prod || d == ir.Float64) { // the identity of extremes is not the least number here
+				inPlace := slices.Clone(x)
+				s.block(inPlace, inPlace, columns, step < 0)
+				for i, v := range want {
+					require.True(t, v == inPlace[i] || v != v && inPlace[i] != inPlace[i], "%v of %v, %d rows of %d, %d apart: %v at %d, expected %v", kind, d, n, columns, step, inPlace[i], i, v)
+				}
 			}
 			if r.IntN(2) == 0 {
 				got = x
