@@ -451,6 +451,9 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int, apart *tra
 	case c.size == 8 && dstRow > 0 && srcCol > 0:
 		transposePlane[float64](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*8), rows, cols, dstRow/8, srcCol/8, apart)
 		return
+	case c.size == 2 && !bigEndian && dstRow > 0 && srcCol > 0 && turnsPairs(rows, cols):
+		transposePairs(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*2), rows, cols, dstRow/2, srcCol/2)
+		return
 	case c.size <= 2 && !bigEndian:
 		transposeParts(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*c.size), c.size, rows, cols, dstRow, srcCol)
 		return

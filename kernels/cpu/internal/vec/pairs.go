@@ -41,6 +41,9 @@ func (h Half) NarrowSums(dst []uint16, x []float32) {
 	h.Narrow(dst, x)
 }
 
+// PairsRows reports whether there is a kernel for [PairRows].
+func PairsRows() bool { return pairsRows() }
+
 // PairRows interleaves the rows 2i and 2i+1 of a matrix of 16-bit numbers for i in [0, pairs); rows are from numbers
 // apart. dst[i·to + c] gets the number of row 2i in its lower half and that of row 2i+1 in its upper half. What is
 // behind the columns in dst may be overwritten, up to a multiple of 16 columns, if x continues there.

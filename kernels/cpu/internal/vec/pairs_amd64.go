@@ -5,6 +5,11 @@ import (
 	"unsafe"
 )
 
+func pairsRows() bool {
+	_, ok := vectors()
+	return ok
+}
+
 // pairRows interleaves as many pairs of rows as can be read in whole vectors, and returns how many.
 func pairRows(dst []uint32, x []uint16, columns, pairs, to, from int) int {
 	wide, ok := vectors()

@@ -2,6 +2,8 @@
 
 package vec
 
+func pairsRows() bool { return false }
+
 func pairRows(_ []uint32, _ []uint16, _, _, _, _ int) int { return 0 }
 
 func (h Half) roundPairs(_ []uint32, _ []uint16, _ []float32, _, _, _, _, _ int) int { return 0 }
