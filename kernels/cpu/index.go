@@ -283,9 +283,9 @@ func buildScatter(b *build) (func(), error) {
 	return scatterInto(b, b.in(0), b.in(1), b.in(2), a.Axis, a.Kind, a.Mode, false)
 }
 
-// buildEmbeddingGrad sums the rows of dy that belong to the same row of the table.
+// buildEmbeddingGrad sums the rows of dy that belong to the same row of the table, which need not be in memory.
 func buildEmbeddingGrad(b *build) (func(), error) {
-	return scatterInto(b, b.in(0), b.in(1), b.in(2), 0, ir.Sum, ir.IndexError, true)
+	return scatterInto(b, b.out(0), b.in(1), b.in(2), 0, ir.Sum, ir.IndexError, true)
 }
 
 // scatterInto combines updates with a copy of an operand, or with zeros.

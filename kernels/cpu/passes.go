@@ -48,10 +48,16 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 				return nil, err
 			}
 		}
+		if !isInference(p) && !onlyHalves(p) {
+			var err error
+			if p, err = pass.ExcessPrecision(pass.ExcessOptions{Type: ir.DType.IsHalf, Inputs: true, Updates: true}).Run(p); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if !plain && whole && jit.Usable() {
 		var err error
-		if p, err = pass.DecomposeHalfUpdates().Run(p); err != nil {
+		if p, err = pass.DecomposeHalfUpdates(addsInPlace).Run(p); err != nil {
 			return nil, err
 		}
 	}
@@ -66,6 +72,13 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 		return nil, err
 	}
 	return pass.DropBarriers().Run(q)
+}
+
+// addsInPlace reports whether gradients are added to widened variables of a type in place; see
+// [pass.DecomposeHalfUpdates]. An instruction that rounds makes formulas faster: 0.87 to 0.94 of the time with four to
+// sixteen examples.
+func addsInPlace(variable ir.DType) bool {
+	return variable != ir.BFloat16 || !isa.Active().Has(isa.AVX512BF16Round)
 }
 
 // hasHalfKernel reports whether the node has a kernel that works on half precision as stored.

@@ -80,3 +80,42 @@ func TestRecomputeCheap(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, written(p)-1, written(q), "one of them is asked for, but the other one is not")
 }
+
+// TestRecomputeWidened: a variable of 16 bits that the program multiplies, and reads element by element elsewhere, is
+// widened once for all products and again in the loops over elements, which do not read it in float32.
+func TestRecomputeWidened(t *testing.T) {
+	p := ir.New("")
+	input := func(d ir.DType) ir.Value { return p.AddInput("", ir.Type{DType: d, Shape: ir.Shape{256, 256}}) }
+	add := func(op ir.Op, a ir.Attrs, in ...ir.Value) ir.Value {
+		out, err := p.Add("", op, a, in...)
+		require.NoError(t, err)
+		return out[0]
+	}
+	product := func(x, y ir.Value) ir.Value {
+		return add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, y)
+	}
+	x, w := input(ir.Float32), input(ir.BFloat16)
+	wide := add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, w)
+	y := product(add(ir.Tanh, nil, product(x, wide)), wide)
+	next := add(ir.Sub, nil, wide, y)
+	p.AddOutput("w", add(ir.Convert, ir.ConvertAttrs{DType: ir.BFloat16}, next))
+	q, err := pass.RecomputeCheap().Run(p)
+	require.NoError(t, err)
+	readers := map[ir.Op]int{}
+	conversions := 0
+	for i := range q.Nodes {
+		n := &q.Nodes[i]
+		if n.Op != ir.Convert || q.Type(n.Outputs[0]).DType != ir.Float32 {
+			continue
+		}
+		conversions++
+		for k := range q.Nodes {
+			for _, v := range q.Nodes[k].Inputs {
+				if v == n.Outputs[0] {
+					readers[q.Nodes[k].Op] = readers[q.Nodes[k].Op]*10 + conversions
+				}
+			}
+		}
+	}
+	assert.Equal(t, map[ir.Op]int{ir.Dot: 11, ir.Sub: 2}, readers, "products read the first, the difference the second")
+}

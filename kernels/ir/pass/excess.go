@@ -21,6 +21,10 @@ type ExcessOptions struct {
 	// Inputs says that what a program computes from inputs of 16 bits is computed in float32 as well, as where all
 	// variables of a model have 16 bits. Otherwise it stays as it is.
 	Inputs bool
+	// Updates says that only what serves nothing but the program's outputs, element by element, is computed in float32,
+	// such as the update of a variable, and only if such a variable has 16 bits. Results of it take no memory, so that
+	// Most does not matter.
+	Updates bool
 }
 
 // ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits from numbers that it
@@ -47,75 +51,6 @@ func ExcessPrecision(o ExcessOptions) Pass {
 	})
 }
 
-// worthExcess reports whether there is something to do, and enough memory for it.
-func worthExcess(p *ir.Program, o ExcessOptions) bool {
-	any, bytes := excessBytes(p, o)
-	for _, in := range p.Inputs { // which are converted once
-		if t := p.Type(in.Value); o.Inputs && o.Type(t.DType) {
-			bytes += 2 * t.Shape.Size()
-		}
-	}
-	return any && bytes <= o.Most
-}
-
-// excessBytes reports whether a program has results of the types, and returns how many more bytes they would take.
-func excessBytes(p *ir.Program, o ExcessOptions) (any bool, bytes int) {
-	ends := resultEnds(p, o.AtATime)
-	live := make([]int, len(p.Nodes)+1) // by node: bytes that begin to live there, less those that end before
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		for _, v := range n.Outputs {
-			if t := p.Type(v); o.Type(t.DType) {
-				if any = true; !passesOn(n.Op) && n.Op != ir.Constant && n.Op != ir.Iota {
-					live[i] += 2 * t.Shape.Size()
-					live[ends[v]] -= 2 * t.Shape.Size()
-				}
-			}
-		}
-		for _, body := range ir.SubPrograms(n.Attrs) {
-			has, inside := excessBytes(body, o)
-			any = any || has
-			if live[i] += inside; o.AtATime {
-				live[i+1] -= inside
-			}
-		}
-	}
-	sum := 0
-	for _, change := range live[:len(p.Nodes)] {
-		sum += change
-		bytes = max(bytes, sum)
-	}
-	return any, bytes
-}
-
-// passesOn reports whether an operation takes no memory of its own for numbers in float32, or next to none.
-func passesOn(op ir.Op) bool { return op == ir.Convert || op == ir.Broadcast || op == ir.Reshape }
-
-// resultEnds returns, by value, the node after which nothing reads it, or the end of the program for all of them.
-func resultEnds(p *ir.Program, early bool) []int {
-	ends := make([]int, p.NumValues())
-	for v := range ends {
-		if !early {
-			ends[v] = len(p.Nodes)
-		}
-	}
-	for _, out := range p.Outputs {
-		ends[out.Value] = len(p.Nodes)
-	}
-	for i := len(p.Nodes) - 1; i >= 0; i-- {
-		n, end := &p.Nodes[i], i+1
-		for _, v := range n.Outputs {
-			if ends[v] = max(ends[v], i+1); passesOn(n.Op) {
-				end = max(end, ends[v])
-			}
-		}
-		for _, v := range n.Inputs {
-			ends[v] = max(ends[v], end)
-		}
-	}
-	return ends
-}
-
 // excess rewrites a program. Rewriter.Mapped has values in their original types, or -1 if there is no such value yet.
 type excess struct {
 	*Rewriter
@@ -129,6 +64,7 @@ type excess struct {
 	by     []string   // the layer that rounded a number in exact
 	whole  []bool     // a number in float32 that is not rounded
 	asked  []bool     // something computed from it is checked for finiteness
+	light  []bool     // with ExcessOptions.Updates: what may be computed in float32; else nil
 }
 
 func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
@@ -137,6 +73,9 @@ func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
 		stays: make([]bool, n), beside: make([]bool, n), exact: make([]bool, n), by: make([]string, n), whole: make([]bool, n), asked: make([]bool, n)}
 	_, e.def = Uses(p)
 	e.ask()
+	if o.Updates && !inside {
+		e.light = onlyUpdates(p)
+	}
 	for i := range n {
 		e.Mapped[i], e.wide[i] = -1, -1
 	}
@@ -267,6 +206,8 @@ func (e *excess) any(n *ir.Node, marked []bool) bool {
 // node adds a node.
 func (e *excess) node(n *ir.Node) error {
 	switch {
+	case e.light != nil && !(updatesOnly(n.Op) && e.light[n.Outputs[0]]):
+		return e.same(n, nil)
 	case n.Op == ir.Barrier:
 		return e.barrier(n)
 	case n.Op == ir.Convert && !e.stays[n.Inputs[0]]:

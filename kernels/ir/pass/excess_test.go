@@ -210,6 +210,48 @@ func TestExcessPrecisionOfInputs(t *testing.T) {
 	}
 }
 
+// TestExcessPrecisionOfUpdates: what serves only the outputs, element by element, takes no memory in float32. Where a
+// program takes too much, or should stay in 16 bits, it alone is computed in float32, and rounded once.
+func TestExcessPrecisionOfUpdates(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		b := b{t, ir.New("updates")}
+		w, x, slot := b.input("w", d, 6, 5), b.input("x", d, 7, 6), b.input("slot", d, 6, 5)
+		y := b.add(ir.Tanh, nil, b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, w))
+		g := b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, x, y)
+		rate := b.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{6, 5}}, b.add(ir.Exp, nil, b.input("rate", d)))
+		next := b.add(ir.Add, nil, b.add(ir.Tanh, nil, slot), b.add(ir.Mul, nil, g, g))
+		b.p.AddOutput("w", b.add(ir.Sub, nil, w, b.add(ir.Mul, nil, rate, b.add(ir.Div, nil, g, b.add(ir.Exp, nil, next)))))
+		b.p.AddOutput("slot", next)
+		excess := pass.ExcessOptions{Type: ir.DType.IsHalf, Inputs: true, Most: 2 * (30 + 42 + 35 + 35 + 30 + 1)} // w, x, both products and tanh, and a rate
+		q, err := pass.ExcessPrecision(excess).Run(b.p)
+		require.NoError(t, err)
+		require.Zero(t, halfNodes(q))
+		excess.Most -= 4
+		q, err = pass.ExcessPrecision(excess).Run(b.p)
+		require.NoError(t, err)
+		require.Equal(t, b.p, q)
+
+		q, err = pass.ExcessPrecision(pass.ExcessOptions{Type: ir.DType.IsHalf, Inputs: true, Updates: true}).Run(b.p)
+		require.NoError(t, err)
+		require.Equal(t, 3, halfNodes(q), "both products, and tanh of one\n%v", q)
+		inputs := inputsOf(t, b.p)
+		for i, v := range inputs {
+			inputs[i], err = reference.FromBytes(v.Type, v.Bytes()) // rounded
+			require.NoError(t, err)
+		}
+		want, err := reference.Interpreter{}.Run(b.p, inputs)
+		require.NoError(t, err)
+		got, err := reference.Interpreter{Round: true}.Run(q, inputs)
+		require.NoError(t, err)
+		for i, v := range got {
+			require.Equal(t, d, v.Type.DType)
+			for j, x := range v.F {
+				require.InDelta(t, want[i].F[j], x, (1+math.Abs(x))*map[ir.DType]float64{ir.BFloat16: 0.05, ir.Float16: 0.01}[d])
+			}
+		}
+	}
+}
+
 // TestExcessPrecisionOfResults: results of 16 bits are rounded next to the operation that computes them, so that they
 // are part of its loop.
 func TestExcessPrecisionOfResults(t *testing.T) {
@@ -296,7 +338,8 @@ func TestExcessPrecisionAtATime(t *testing.T) {
 	for range 5 {
 		v = b.add(ir.Exp, nil, v)
 	}
-	b.p.AddOutput("y", b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, b.add(ir.Mul, nil, v, kept)))
+	product := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, b.add(ir.Mul, nil, v, kept))
+	b.p.AddOutput("y", b.add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, product)) // so that it is no update
 	for _, c := range []struct {
 		most          int
 		atATime, wide bool

@@ -44,7 +44,7 @@ func recomputeCheap(p *ir.Program) (*ir.Program, error) {
 		n := &p.Nodes[i]
 		in := r.Operands(n)
 		for k, v := range n.Inputs {
-			if !again[v] || c.segment[i] == c.segment[c.def[v]] {
+			if !again[v] || c.segment[i] == c.segment[c.def[v]] || !n.Op.IsElementwise() && c.widensInput(v) {
 				continue
 			}
 			at := place{v, c.segment[i]}
@@ -125,10 +125,16 @@ func (c *recomputing) choose() map[ir.Value]bool {
 	return again
 }
 
-// widens reports whether the node converts to float32 many 16-bit numbers that are computed by the program and read far
-// away.
+// widensInput reports whether a value is a conversion to float32 of 16-bit numbers that the program reads. Such
+// variables are widened wherever elements are computed from them, but only once for all products.
+func (c *recomputing) widensInput(v ir.Value) bool {
+	n := &c.p.Nodes[c.def[v]]
+	return n.Op == ir.Convert && c.def[n.Inputs[0]] < 0 && c.p.Type(n.Inputs[0]).DType.IsHalf()
+}
+
+// widens reports whether the node converts to float32 many 16-bit numbers that are read far away.
 func (c *recomputing) widens(n *ir.Node) bool {
-	if n.Op != ir.Convert || c.def[n.Inputs[0]] < 0 {
+	if n.Op != ir.Convert {
 		return false
 	}
 	x, y, v := c.p.Type(n.Inputs[0]), c.p.Type(n.Outputs[0]), n.Outputs[0]

@@ -68,32 +68,13 @@ func (g *Graph) JoinDescent() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
 		if product := g.descent(u); product != nil {
-			n := &g.Program.Nodes[product.Nodes[0]]
-			g.absorb(u, product, n.Outputs[0])
-			table := g.unreadTable(u, n)
-			kept = slices.DeleteFunc(kept, func(other *Unit) bool { return other == product || other == table })
+			g.absorb(u, product, g.Program.Nodes[product.Nodes[0]].Outputs[0])
+			kept = slices.DeleteFunc(kept, func(other *Unit) bool { return other == product })
 		}
 		kept = append(kept, u)
 	}
 	clear(g.Units[len(kept):])
 	g.Units = kept
-}
-
-// unreadTable returns the unit that converts a table for the gradient alone, which needs no more than its shape, or
-// nil. Unit u, which the gradient n has joined, then does not read it.
-func (g *Graph) unreadTable(u *Unit, n *ir.Node) *Unit {
-	table := n.Inputs[0]
-	c := g.Node(table)
-	if n.Op != ir.EmbeddingGrad || c == nil || c.Op != ir.Convert || len(g.Users[table]) != 1 || g.IsOutput[table] {
-		return nil
-	}
-	conversion := g.UnitOf[g.Def[table]]
-	if conversion == nil || len(conversion.Nodes) != 1 || conversion.Constant {
-		return nil
-	}
-	u.Reads = slices.DeleteFunc(u.Reads, func(x ir.Value) bool { return x == table })
-	g.Needed[table] = false
-	return conversion
 }
 
 // descent returns the unit of the product that unit u may be joined with, or nil.

@@ -176,7 +176,10 @@ func (g *Graph) groupSingle(i int, n *ir.Node) {
 	for _, v := range n.Outputs {
 		g.fromMemory(v)
 	}
-	for _, v := range n.Inputs {
+	for k, v := range n.Inputs {
+		if def := g.Node(v); n.Op == ir.EmbeddingGrad && k == 0 && def != nil && def.Op == ir.Convert {
+			continue // it needs only the shape of the table, so the conversion need not be computed
+		}
 		if cut := g.Cut(n, v); cut != nil {
 			v = cut.Inputs[0]
 		}
