@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,9 +34,11 @@ func TestRecipes(t *testing.T) {
 	} else if testing.Short() {
 		arguments = append(arguments, strings.Fields(few)...)
 	}
-	text, err := exec.Command(python, arguments...).Output()
+	deadline, stop := context.WithTimeout(context.Background(), 13*time.Minute)
+	defer stop()
+	text, err := exec.CommandContext(deadline, python, arguments...).Output()
 	if failed, ok := err.(*exec.ExitError); ok {
-		err = fmt.Errorf("%w: %s", err, failed.Stderr)
+		err = fmt.Errorf("%w (%v): %s", err, deadline.Err(), failed.Stderr)
 	}
 	require.NoError(t, err)
 	for _, path := range strings.Fields(string(text)) {
