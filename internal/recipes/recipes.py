@@ -1004,6 +1004,9 @@ def main():
     if sys.argv[1:] == ["--list"]:
         return print(*RECIPES, sep="\n")
     recording = sys.argv[1] == "--record"
+    if keras.backend.backend() == "jax":
+        import jax
+        jax.config.update("jax_cpu_enable_async_dispatch", False)  # with two processors, compiling may wait for ever for what still runs
     keras.config.set_dtype_policy(os.environ.get("DTYPE", "float32"))
     folder, *names = sys.argv[1 + recording:]
     for name in names or RECIPES:

@@ -20,8 +20,8 @@ import (
 // few are the networks of a short run.
 const few = "siamese_images rotary_decoder points gated_variable_selection"
 
-// TestRecipes reads each network that recipes.py writes, predicts with it, and predicts again after three steps. RECIPES
-// names some of them.
+// TestRecipes reads each network that recipes.py writes, predicts with it, and predicts again after three steps.
+// RECIPES names some of them.
 func TestRecipes(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -56,8 +56,8 @@ func check(t *testing.T, path string) {
 		inputs = append(inputs, in.Name())
 	}
 	batch := data.Arrays(named(recorded, "x", inputs), named(recorded, "y", m.OutputNames()))
-	// Normalizations multiply the errors of sums, and ReLU may let through what it did not before; where the networks were
-	// compared, the largest were 3e-6 and 6e-5 of the largest result, and Keras's backends differ as much.
+	// Normalizations multiply the errors of sums, and ReLU may let through what it did not before; where the networks
+	// were compared, the largest were 3e-6 and 6e-5 of the largest result, and Keras's backends differ as much.
 	compare(t, "before", m, batch, recorded, 1e-5)
 	for range 3 {
 		_, err := m.TrainOnBatch(context.Background(), batch)

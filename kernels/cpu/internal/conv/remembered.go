@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// rememberedTiles are correlations that a shape keeps with all that follows from it, so that a run adds its memory only.
-// One run at a time may use them; another one at the same time decides for itself.
+// rememberedTiles are correlations that a shape keeps with all that follows from it, so that a run adds its memory
+// only. One run at a time may use them; another one at the same time decides for itself.
 type rememberedTiles struct {
 	busy   atomic.Bool
 	list   []correlation[float32] // one, or those of all phases of an input gradient; of any type
