@@ -176,6 +176,8 @@ func wayData[T Float](d *decisions) way {
 		return wayRepeat
 	case planesData[T](n):
 		return wayPlanes
+	case overlapsPhases[T](n):
+		return wayOverlap
 	}
 	return wayTiles
 }

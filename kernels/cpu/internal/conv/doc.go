@@ -49,7 +49,8 @@
 //
 //   - The input gradient is the same computation on dy with the kernel flipped and transposed, once for each residue of
 //     the input position modulo the stride (phases.go). With few input channels, long windows and long strides, it is one
-//     matrix product instead, whose rows are windows that are added one after the other (overlapped.go).
+//     matrix product instead, whose rows are windows that are added one after the other; so it is for small images and
+//     volumes with strides, if their many phases have few outputs (overlapped.go).
 //   - With one to a few input channels, as at the end of a generator of images, it is a matrix product whose rows are taps,
 //     and whose columns are pixels (tap_rows.go). Convolutions to few channels without strides are computed so, too.
 //   - The kernel gradient has input channels as the rows of a tile. It sums over output positions and blocks of images,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -48,5 +49,37 @@ func TestOverlapping(t *testing.T) {
 				require.Equal(t, want, dx[i*len(want):(i+1)*len(want)])
 			}
 		}
+	})
+}
+
+// TestOverlappingPhases does the same for small images and volumes whose phases cost more than windows.
+func TestOverlappingPhases(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		overlapped := 0
+		for seed := range uint64(300) {
+			rng := rand.New(rand.NewPCG(seed, 23))
+			s := Shape{Batch: 2 + rng.IntN(8), In: [3]int{1, 1, 1}, Kernel: [3]int{1, 1, 1}, Strides: [3]int{1, 1, 1}, InChannels: 1 + rng.IntN(8), OutChannels: 1 + rng.IntN(64)}
+			for i := rng.IntN(2); i < 3; i++ {
+				s.In[i], s.Kernel[i], s.Strides[i] = 5+rng.IntN(4), 4+rng.IntN(3), 2+rng.IntN(3)
+				s.PadLow[i], s.PadHigh[i] = rng.IntN(4)-1, rng.IntN(4)-1
+			}
+			s.Dilation = [3]int{1 + rng.IntN(4)/3, 1 + rng.IntN(4)/3, 1}
+			var d decisions
+			if decide[float32](&d, &s, ofData); d.way != wayOverlap || overlaps[float32](&d.shape) { // the other test is about these
+				continue
+			}
+			overlapped++
+			check[float32](t, p, &s, seed)
+			dy, kernel := random[float32](rng, s.sizeY()), random[float32](rng, s.sizeKernel())
+			dx, one := scratchFor[float32](s.sizeX()), s
+			BackwardData(p, &s, dy, kernel, dx, scratchFor[float32](BackwardDataScratch[float32](&s, p.Size())))
+			one.Batch = 1
+			want := scratchFor[float32](one.sizeX())
+			for i := range s.Batch {
+				BackwardData(p, &one, dy[i*one.sizeY():], kernel, want, scratchFor[float32](BackwardDataScratch[float32](&one, p.Size())))
+				require.Equal(t, want, dx[i*len(want):(i+1)*len(want)], "%+v", s)
+			}
+		}
+		require.Equal(t, isa.Active().Has(isa.Vectors256), overlapped > 10, "%d overlapped", overlapped)
 	})
 }
