@@ -44,8 +44,8 @@ func overlaps[T Float](s *Shape) bool {
 }
 
 // overlapsPhases reports whether windows cost much less than the phases, which are many and have few outputs if small
-// images and volumes have strides. The batch decides whether phases of several images are joined, but it must not decide
-// here, so windows have to be better either way. Nothing else may be better than phases. The estimates follow
+// images and volumes have strides. The batch decides whether phases of several images are joined, but it must not
+// decide here, so windows have to be better either way. Nothing else may be better than phases. The estimates follow
 // measurements of 116 shapes on Zen 4, with AVX-512 and AVX2, in batches of 1, 4 and 16.
 func overlapsPhases[T Float](s *Shape) bool {
 	if !single[T]() || !isa.Active().Has(isa.Vectors256) || s.Groups != 1 || s.Pairs || s.Dilation[2] != 1 || volume(s.Strides) < overlapPhases || s.In[1] == 1 || s.sizeX() == 0 || s.sizeY() == 0 {
