@@ -985,6 +985,8 @@ def record(model, path):
     for layer in model._flatten_layers():
         if isinstance(layer, (L.Dropout, L.SpatialDropout1D)):
             layer.rate = 0.0
+        elif isinstance(layer, L.MultiHeadAttention):
+            layer._dropout = 0.0
     model.compile(keras.optimizers.SGD(1e-3), "mse")
     model.save(path)
     r = np.random.default_rng(5)
