@@ -209,14 +209,15 @@ def enhanced_super_resolution():
 def low_light_curves():
     i = image(96, 96, 3)
     conv = lambda x, filters=32, activation="relu": L.Conv2D(filters, 3, padding="same", activation=activation)(x)
-    a = conv(i)
+    dark = L.Activation("sigmoid")(i)  # from 0 to 1, where the curves stay
+    a = conv(dark)
     b = conv(a)
     c = conv(b)
     d = conv(c)
     e = conv(L.Concatenate()([c, d]))
     f = conv(L.Concatenate()([b, e]))
     curves = conv(L.Concatenate()([a, f]), 24, "tanh")
-    x = i
+    x = dark
     for n in range(8):
         x = x + curves[..., 3 * n:3 * n + 3] * (ops.square(x) - x)
     return i, x
