@@ -32,6 +32,38 @@ func TestRemember(t *testing.T) {
 	})
 }
 
+// TestEmptyBatch: nothing is computed from no images, whatever the way, and the gradient of the kernel is zero.
+func TestEmptyBatch(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		for seed := range uint64(600) {
+			s := rememberedShape(rand.New(rand.NewPCG(seed, 82)))
+			s.Batch = 0
+			if seed%2 == 1 {
+				s.Remember()
+			}
+			if seed%8 > 5 {
+				checkEmptyBatch[float64](t, p, s)
+			} else {
+				checkEmptyBatch[float32](t, p, s)
+			}
+		}
+	})
+}
+
+func checkEmptyBatch[T Float](t *testing.T, p *pool.Pool, s Shape) {
+	t.Helper()
+	kernel, bias := make([]T, s.sizeKernel()), make([]T, max(s.InChannels, s.OutChannels))
+	Forward(p, &s, nil, kernel, bias[:s.OutChannels], true, nil, scratchFor[T](ForwardScratch[T](&s, p.Size())))
+	Transposed(p, &s, nil, kernel, nil, false, nil, scratchFor[T](TransposedScratch[T](&s, p.Size(), false)))
+	for i := range kernel {
+		kernel[i] = 1
+	}
+	BackwardWeights(p, &s, nil, nil, kernel, scratchFor[T](BackwardWeightsScratch[T](&s, p.Size())))
+	for _, v := range kernel {
+		require.Zero(t, v, "%+v", s)
+	}
+}
+
 // rememberedShape draws a shape that is computed in any way.
 func rememberedShape(r *rand.Rand) Shape {
 	one := func(n ...int) int { return n[r.IntN(len(n))] }

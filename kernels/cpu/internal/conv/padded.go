@@ -96,7 +96,7 @@ func putPaddedCopies[T Float](c *paddedCopies[T]) {
 // forwardPadded is [Forward] for shapes that are padded.
 func forwardPadded[T Float](p *pool.Pool, d *decisions, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	s, images := &d.shape, d.parts[0].Batch
-	row, result := s.In[2]*s.InChannels, d.y/s.Batch
+	row, result := s.In[2]*s.InChannels, d.y/max(s.Batch, 1)
 	for first := 0; first < s.Batch; first += images {
 		n := min(images, s.Batch-first)
 		to, rest := scratch[:n*s.paddedRow()], scratch[images*s.paddedRow():]

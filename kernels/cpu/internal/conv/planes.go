@@ -132,7 +132,7 @@ func forwardPlanes[T Float](p *pool.Pool, d *decisions, x, kernel, bias []T, rel
 	size := s.planesSize(images)
 	to, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
 	planesOrder(s, kernel, ordered, false)
-	imageX, imageY := d.x/s.Batch, d.y/s.Batch
+	imageX, imageY := d.x/max(s.Batch, 1), d.y/max(s.Batch, 1)
 	for first := 0; first < s.Batch; first += images {
 		r := d.partOf(min(images, s.Batch-first))
 		copyPlanes(p, s, x[first*imageX:][:r.Batch*imageX], to[:r.sizeX()], false)
@@ -146,7 +146,7 @@ func backwardDataPlanes[T Float](p *pool.Pool, d *decisions, dy, kernel, dx, scr
 	size := s.planesSize(images)
 	from, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
 	planesOrder(s, kernel, ordered, false)
-	imageX, imageY := d.x/s.Batch, d.y/s.Batch
+	imageX, imageY := d.x/max(s.Batch, 1), d.y/max(s.Batch, 1)
 	for first := 0; first < s.Batch; first += images {
 		r := d.partOf(min(images, s.Batch-first))
 		BackwardData(p, r, dy[first*imageY:], ordered, from, rest)
@@ -159,7 +159,7 @@ func backwardWeightsPlanes[T Float](p *pool.Pool, d *decisions, x, dy, dkernel, 
 	s, images := &d.shape, d.parts[0].Batch
 	size, n := s.planesSize(images), d.kernel
 	to, sum, part, rest := scratch[:size], scratch[size:size+n], scratch[size+n:size+2*n], scratch[size+2*n:]
-	imageX, imageY := d.x/s.Batch, d.y/s.Batch
+	imageX, imageY := d.x/max(s.Batch, 1), d.y/max(s.Batch, 1)
 	for first := 0; first < s.Batch; first += images {
 		r := d.partOf(min(images, s.Batch-first))
 		copyPlanes(p, s, x[first*imageX:][:r.Batch*imageX], to[:r.sizeX()], false)

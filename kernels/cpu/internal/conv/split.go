@@ -120,7 +120,7 @@ func splitScratch(d *decisions, o operation, workers int, bias bool) int {
 func splitUp(p *pool.Pool, d *decisions, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
 	s, images := &d.shape, d.parts[0].Batch
 	unfolds := s.unfoldsRows(o)
-	imageX, imageY := d.x/s.Batch, d.y/s.Batch
+	imageX, imageY := d.x/max(s.Batch, 1), d.y/max(s.Batch, 1)
 	whole := splitBuffers(&d.parts[0], scratch)
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	for g := range s.Groups {
