@@ -90,19 +90,25 @@ func scaleOf(m Machine, top Vector, to, limits Scalar) {
 		Extract(low, top, 0)
 		MaxInt(low, low, half)
 	}
-	a, b := NewVector(16), NewVector(16)
-	Extract(b, low, 1)
-	Extract(a, low, 0)
-	MaxInt(a, a, b)
-	Permute(b, a, SwapPairs)
-	MaxInt(a, a, b)
-	Permute(b, a, SwapWithin)
-	MaxInt(a, a, b)
+	a, b := joinLanes(low, MaxInt)
 	Broadcast(b, Memory{Base: limits, Offset: 4})
 	Add(a, a, b)
 	Broadcast(b, Memory{Base: limits})
 	Divide(b, b, a)
 	StoreFirst(Memory{Base: to}, b)
+}
+
+// joinLanes joins the eight integers of a vector of 32 bytes: each of the four of a is the result. b is free.
+func joinLanes(low Vector, join func(to, x Vector, y Operand)) (a, b Vector) {
+	a, b = NewVector(16), NewVector(16)
+	Extract(b, low, 1)
+	Extract(a, low, 0)
+	join(a, a, b)
+	Permute(b, a, SwapPairs)
+	join(a, a, b)
+	Permute(b, a, SwapWithin)
+	join(a, a, b)
+	return a, b
 }
 
 // sumRows stores -128 times the sum of each row of bytes. A row has steps of 64 bytes, and a rest of words that are in
@@ -135,14 +141,7 @@ func sumRows() {
 	Extract(half, total, 1)
 	Extract(low, total, 0)
 	AddInt(low, low, half)
-	a, b := NewVector(16), NewVector(16)
-	Extract(b, low, 1)
-	Extract(a, low, 0)
-	AddInt(a, a, b)
-	Permute(b, a, SwapPairs)
-	AddInt(a, a, b)
-	Permute(b, a, SwapWithin)
-	AddInt(a, a, b)
+	a, b := joinLanes(low, AddInt)
 	ShiftLeft(a, a, 7)
 	Zero(b)
 	SubtractInt(b, b, a)
