@@ -7,9 +7,11 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // copiesSource names the processor on which it was recorded, and then has a line for each function and layer: how many
@@ -20,13 +22,23 @@ import (
 var copiesSource string
 
 // Processor time is measured, the least of several rounds in turn with the copy: with ten processes on two cores the
-// quotient repeats itself within a fifth, with few exceptions, and what is too slow is timed again, longer. So a call
-// may take slack times as long as recorded, on another kind of processor otherSlack times, and the same multiples of
-// leastCopies whatever was recorded.
+// quotient repeats itself within a fifth, with few exceptions. What is too slow is timed again after all others,
+// longer, since a neighbour may have been busy for a second, and in other memory, since a call whose operands share
+// sets of a cache takes about one copy longer for as long as they lie there. So a call may take slack times as long as
+// recorded, on another kind of processor otherSlack times, and the same multiples of leastCopies whatever was recorded.
 const (
 	slack       = 1.75
 	otherSlack  = 5
-	leastCopies = 0.75
+	leastCopies = 1
+)
+
+// tries is how often a call is timed, at most, before it counts as too slow.
+const tries = 8
+
+// Between two tries of a call passes at least pause, and oddBytes more are in use.
+const (
+	pause    = 100 * time.Millisecond
+	oddBytes = 5<<20 + 3*4096
 )
 
 // manyCalls is the number of calls from which on the median tells how much slower than recorded everything currently
@@ -41,6 +53,7 @@ type timing struct {
 	call             benchmark
 	gradients, known bool
 	before, copies   float64
+	time             func(rounds int) (copies float64, err error)
 }
 
 func (t *timing) name() string {
@@ -59,9 +72,12 @@ func (t *timing) bar(slower float64) float64 {
 	return times * max(slower*t.before, leastCopies)
 }
 
+// slow reports whether it takes more copies than it may.
+func (t *timing) slow(slower float64) bool { return t.known && t.copies > t.bar(slower) }
+
 // measure times the call again; the smallest of all measured times counts.
 func (t *timing) measure(rounds int) error {
-	copies, err := copiesOf(t.call, rounds, t.gradients)
+	copies, err := t.time(rounds)
 	if err == nil {
 		t.copies = min(t.copies, copies)
 	} else if !errors.Is(err, errNoGradient) {
@@ -86,7 +102,6 @@ func recorded(name string, gradients bool) (copies float64, ok bool) {
 }
 
 // compareWithCopies times each call within the second-level cache beside a copy of the same bytes, then its gradients.
-// One that is too slow is timed again, longer, before it counts.
 func compareWithCopies(only *regexp.Regexp, rounds int, record string) error {
 	timings, err := timeAll(only, rounds)
 	if err != nil {
@@ -96,21 +111,38 @@ func compareWithCopies(only *regexp.Regexp, rounds int, record string) error {
 		return os.WriteFile(record, []byte(recordOf(timings)), 0o644)
 	}
 	slower := slowerThanRecorded(timings)
+	if err := timeAgain(timings, slower, rounds); err != nil {
+		return err
+	}
 	var failed []error
 	for _, t := range timings {
 		bar := t.bar(slower)
-		for try := 2; try <= 5 && t.known && t.copies > bar; try++ {
-			if err := t.measure(try * rounds); err != nil {
-				return err
-			}
-		}
 		fmt.Printf("%-56s %8.1f copies, at most %.1f\n", t.name(), t.copies, bar)
-		if !t.known || t.copies > bar {
+		if !t.known || t.slow(slower) {
 			failed = append(failed, fmt.Errorf("%s takes as long as %.1f copies of the same bytes; %.1f were recorded, and %.1f are allowed: make it faster, or record it (internal/benchops -copies -record)",
 				t.name(), t.copies, t.before, bar))
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// timeAgain times those that are too slow once more, one after the other, until none is or they had their tries.
+func timeAgain(timings []*timing, slower float64, rounds int) error {
+	var elsewhere [][]byte
+	for try := 2; try <= tries; try++ {
+		for _, t := range timings {
+			if !t.slow(slower) {
+				continue
+			}
+			time.Sleep(pause)
+			elsewhere = append(elsewhere, make([]byte, oddBytes)) // what is allocated next lies where nothing lay before
+			if err := t.measure(try * rounds); err != nil {
+				return err
+			}
+		}
+	}
+	runtime.KeepAlive(elsewhere)
+	return nil
 }
 
 // timeAll times every call, and its gradients where it has any.
@@ -125,6 +157,7 @@ func timeAll(only *regexp.Regexp, rounds int) (timings []*timing, err error) {
 		}
 		for _, gradients := range []bool{false, true} {
 			t := &timing{call: b, gradients: gradients, copies: math.Inf(1)}
+			t.time = func(rounds int) (float64, error) { return copiesOf(b, rounds, gradients) }
 			t.before, t.known = recorded(b.Name, gradients)
 			if err := t.measure(rounds); errors.Is(err, errNoGradient) {
 				continue

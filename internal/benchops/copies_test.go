@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // What slows half of all calls by the same is the machine's, up to a factor, and what slows one is the call's.
@@ -21,4 +22,25 @@ func TestBars(t *testing.T) {
 		t.copies *= 10
 	}
 	assert.InDelta(t, most, slowerThanRecorded(timings), 1e-9)
+}
+
+// A call is timed again until it was fast enough once, after the others; one that stays slow is not.
+func TestTimeAgain(t *testing.T) {
+	var order []string
+	at := func(name string, copies ...float64) *timing {
+		left := &timing{call: benchmark{Name: name}, known: true, before: 1, copies: copies[0]}
+		left.time = func(int) (float64, error) {
+			order = append(order, name)
+			copies = append(copies[1:], copies[len(copies)-1])
+			return copies[0], nil
+		}
+		return left
+	}
+	const slow = otherSlack + 1
+	fast, late, never := at("fast", 1), at("late", slow, slow, 1), at("never", slow)
+	require.NoError(t, timeAgain([]*timing{fast, late, never}, 1, 1))
+	assert.False(t, fast.slow(1) || late.slow(1))
+	assert.True(t, never.slow(1))
+	assert.Equal(t, []string{"late", "never", "late", "never", "never"}, order[:5])
+	assert.Len(t, order, 2+tries-1)
 }
