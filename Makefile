@@ -125,6 +125,9 @@ MODELS ?=
 bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's backends: MODELS names .keras files, networks of keras.applications, recipes (of internal/recipes) or drawn (30 drawn at random); --train 16 in it trains too
 	./internal/benchpeers/run.sh models $(MODELS)
 
+bench-concurrent: ## predict from 1, 2 and 16 goroutines at once beside ONNX Runtime from as many threads; MODELS as above
+	./internal/benchpeers/run.sh concurrent $(or $(MODELS),recipes)
+
 bench-parts: ## optimizers, losses and metrics, drawn with random options, beside Keras's backends
 	./internal/benchpeers/run.sh parts
 

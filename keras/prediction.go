@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/processors"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -38,13 +41,13 @@ func predictionLimit() int { return max(leastPredictions, 2*runtime.GOMAXPROCS(0
 
 const leastPredictions = 16
 
-// takeTurn waits until fewer than turnLimit batches are being computed. More would gain nothing, as there are no more
-// processors, but each would need memory for intermediate values.
+// takeTurn waits until fewer than turnLimit batches are being computed. More would lose time, as there are no more
+// processors, and each would need memory for intermediate values.
 func (p *prediction) takeTurn(ctx context.Context) error {
 	m := p.m
 	m.mu.Lock()
 	if m.predictions.turns == nil {
-		m.predictions.turns = make(chan struct{}, turnLimit())
+		m.predictions.turns = make(chan struct{}, m.turnLimit())
 	}
 	turns := m.predictions.turns
 	m.mu.Unlock()
@@ -61,7 +64,27 @@ func (p *prediction) takeTurn(ctx context.Context) error {
 	return nil
 }
 
-func turnLimit() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
+// turnLimit is how many batches are computed at a time. Of those that the CPUs compute each has a processor of its own:
+// two on one would drive each other's data out of the caches. Other devices have work for the next call while they copy
+// the results of one.
+func (m *Model) turnLimit() int {
+	if slices.ContainsFunc(m.strategy.Devices(), func(d kernels.Device) bool { return d.Kind != cpuDevices }) {
+		return max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	return max(2, processors.Count())
+}
+
+const cpuDevices = "cpu"
+
+// offerTurn lets a call that waits go first. It leaves its memory to it.
+func (p *prediction) offerTurn(ctx context.Context) error {
+	if len(p.turn) < cap(p.turn) {
+		return nil
+	}
+	p.putBinder()
+	p.endTurn()
+	return p.takeTurn(ctx)
+}
 
 // endTurn lets the next call begin.
 func (p *prediction) endTurn() {
@@ -143,6 +166,9 @@ func (p *prediction) run(ctx context.Context) error {
 	if err := p.look(); err != nil {
 		return err
 	}
+	if err := p.takeTurn(ctx); err != nil {
+		return err
+	}
 	n := p.parts.rows()
 	if n == 0 { // a result without rows, but of the right shape
 		return p.compute(ctx, 0, 0)
@@ -152,7 +178,10 @@ func (p *prediction) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err = p.compute(ctx, from, min(p.size, n-from)); err != nil {
+		if err = p.compute(ctx, from, min(p.size, n-from)); err == nil && from+p.size < n {
+			err = p.offerTurn(ctx)
+		}
+		if err != nil {
 			return fmt.Errorf("batch %d: %w", from/p.size, err)
 		}
 	}

@@ -112,12 +112,14 @@ func buildReduceScatter(b *build) (func(), error) {
 		copyOperand(whole, in)
 		if a.Size() > 1 {
 			refresh(buffers, operands)
-			rest := rt.rest()
-			c, err := meet.end(rt)
-			if err == nil {
-				err = c.AllReduce(rt.ctx, a.Kind, buffers)
-			}
-			rest.End()
+			err := func() error {
+				defer rt.rest().End()
+				c, err := meet.end(rt)
+				if err != nil {
+					return err
+				}
+				return c.AllReduce(rt.ctx, a.Kind, buffers)
+			}()
 			if err != nil {
 				rt.fail(fmt.Errorf("%s: %w", where, err))
 				return

@@ -89,6 +89,8 @@ func (e *session) LaunchInTurns(ctx context.Context, sessions []kernels.Session,
 		errs[i] = own.begin(ctx, launches[i].Inputs, launches[i].Outputs, launches[i].Communicator)
 	}
 	defer flush.EnterZero().Leave()
+	e.rt.pool.Enter()
+	defer e.rt.pool.Leave()
 	takeTurns(sessions, launches, errs)
 	completed = true
 	for i := range sessions {

@@ -119,6 +119,8 @@ func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, com
 	}
 	defer e.wrote()
 	defer flush.EnterZero().Leave()
+	e.rt.pool.Enter()
+	defer e.rt.pool.Leave()
 	if m := measurementOf(ctx); m != e.measured {
 		e.measure(m)
 	}

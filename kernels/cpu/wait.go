@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
 // lowerWait returns the step that waits for the oldest all-reduce in flight.
@@ -22,9 +23,22 @@ func (c *compiler) lowerWait(p *placement, u *fuse.Unit) step {
 // rest prepares a call of the communicator. A communicator between processes may wait long, so the goroutine unlocks
 // its thread, and values are combined in Go's default floating-point mode on whichever thread does it. This backend's
 // own communicators do so only while they wait.
-func (r *runtime) rest() flush.Pause {
+func (r *runtime) rest() rest {
+	r.pool.Leave()
 	if r.outside {
-		return flush.Rest()
+		return rest{flush.Rest(), r.pool}
 	}
-	return flush.Pause{}
+	return rest{flush.Pause{}, r.pool}
+}
+
+// rest is a time in which a program waits for others, and needs no processor.
+type rest struct {
+	mode flush.Pause
+	pool *pool.Pool
+}
+
+// End goes on with the program.
+func (r rest) End() {
+	r.mode.End()
+	r.pool.Enter()
 }

@@ -7,6 +7,7 @@
 //	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger, usual)
 //	worker --compare-ops POLICY --drawn N [--seed S]   measures the ops of N networks drawn at random under a policy beside float32
 //	worker --halves --drawn N [--seed S] quantized   measures N networks in each mode of quantization beside float32; quantized-layers: N single layers
+//	worker --concurrent 1,2,16 FILE...   predicts one example at a time from so many goroutines at once: a line with the rates of each file
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
@@ -43,6 +44,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,6 +72,7 @@ func main() {
 	most := flag.Float64("most", 2.5, "see --compare-ops")
 	small := flag.Int("drawn", 0, "with --compare-ops: so many networks drawn at random; with --halves: so many small networks of each kind, drawn at random, instead of the workloads")
 	seed := flag.Uint64("seed", 0, "the first of the numbers that draw them")
+	concurrent := flag.String("concurrent", "", "predict with the files that the arguments name from so many goroutines at once: a list such as 1,2,8")
 	flag.Parse()
 	if *samples != "" {
 		f, err := os.Create(*samples)
@@ -88,6 +91,11 @@ func main() {
 		err = firstStep()
 	} else if *folder != "" {
 		err = makeModels(os.Stdout, *folder, flag.Args())
+	} else if *concurrent != "" {
+		var callers []int
+		if callers, err = numbers(*concurrent); err == nil {
+			err = printConcurrent(os.Stdout, flag.Args(), callers, *secs, *rounds)
+		}
 	} else if *mnist != "" {
 		err = epoch(os.Stdout, *mnist)
 	} else if *member != "" {
@@ -115,6 +123,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
+}
+
+// numbers reads a list such as 1,2,8.
+func numbers(list string) (all []int, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("received %q in %q, expected numbers such as 1,2,8", word, list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 // compareHalves measures the networks or workloads that the arguments name in 16-bit floats, or in the modes of

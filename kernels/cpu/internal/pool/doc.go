@@ -19,6 +19,10 @@
 //     thread while it has chunks of the region.
 //   - A task may itself open a region.
 //
+// Of programs that run at the same time, each keeps one processor: workers take chunks only on processors that no
+// caller uses ([Pool.Enter]). So a server's predictions on as many goroutines as processors run as if each had a
+// machine of one processor, instead of waiting for workers that look for more to do.
+//
 // After their last chunk, workers spin for about half a millisecond and then park: the next region of a training step
 // follows within microseconds, and a wake-up costs more than most regions. A parked pool uses no processor time.
 package pool

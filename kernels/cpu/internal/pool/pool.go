@@ -41,6 +41,10 @@ type Pool struct {
 	busy atomic.Uint32 // bit i: regions[i] belongs to a caller; workers do not look at it
 	_    [cacheLine]byte
 
+	_       [cacheLine]byte
+	callers atomic.Int32 // programs that compute, each on a processor of its own
+	_       [cacheLine]byte
+
 	regions [maxRegions]region
 
 	mu      sync.Mutex     // guards starting and closing
@@ -112,7 +116,7 @@ func (p *Pool) Parallel(n, grain int, task Task) {
 	r.publish(n, grain, chunks, task)
 	p.open.Or(bit)
 	p.summon(workers - 1)
-	r.run(0)
+	r.run(p, 0)
 	r.returned = true
 }
 
@@ -121,15 +125,37 @@ func (p *Pool) available(chunks int) int {
 	if p == nil || p.size == 1 || chunks == 1 || chunks > maxChunks || p.closed.Load() {
 		return 1
 	}
-	if !p.dynamic {
-		return min(p.size, chunks)
+	procs := p.size
+	if p.dynamic {
+		procs = min(processors.Count(), p.size)
+		if int(p.active.Load()) != procs {
+			p.active.Store(int32(procs))
+		}
 	}
-	procs := min(processors.Count(), p.size)
-	if int(p.active.Load()) != procs {
-		p.active.Store(int32(procs))
-	}
-	return min(procs, chunks)
+	return min(max(procs-p.others(), 1), chunks)
 }
+
+// Enter says that the calling goroutine begins to compute a program, which opens regions until Leave. Workers leave it
+// a processor: of n programs that run at the same time on as many processors each computes on its own, since workers
+// that look for work would keep the goroutines of others from running. A nil pool ignores it.
+func (p *Pool) Enter() {
+	if p != nil {
+		p.callers.Add(1)
+	}
+}
+
+// Leave ends what Enter began, also for a while in which the program waits for others.
+func (p *Pool) Leave() {
+	if p != nil {
+		p.callers.Add(-1)
+	}
+}
+
+// others is how many programs compute beside one.
+func (p *Pool) others() int { return max(int(p.callers.Load())-1, 0) }
+
+// wanted reports whether the worker with the given number may take chunks, and so a processor.
+func (p *Pool) wanted(number int) bool { return number+p.others() < int(p.active.Load()) }
 
 // acquire reserves a free region, or returns nil.
 func (p *Pool) acquire() (*region, uint32) {
@@ -238,7 +264,7 @@ func (p *Pool) work(w *worker, number int) {
 
 // serve helps every open region until nothing is left to claim. It reports whether it did anything.
 func (p *Pool) serve(number int) bool {
-	if number >= int(p.active.Load()) {
+	if !p.wanted(number) {
 		return false
 	}
 	helped := false
@@ -248,7 +274,7 @@ func (p *Pool) serve(number int) bool {
 	first := number % maxRegions
 	for open >>= first; open != 0; open &= open - 1 {
 		i := (first + bits.TrailingZeros64(open)) % maxRegions
-		if p.regions[i].run(number) {
+		if p.regions[i].run(p, number) {
 			helped = true
 		}
 	}
@@ -263,6 +289,9 @@ func (p *Pool) spin(number int) bool {
 			return true
 		}
 		pause()
+		if i%16 == 0 && !p.wanted(number) {
+			return false
+		}
 		if i%256 == 0 {
 			yield()
 			if time.Now().After(until) {
@@ -275,7 +304,7 @@ func (p *Pool) spin(number int) bool {
 // pending reports whether a region has unclaimed chunks for this worker.
 func (p *Pool) pending(number int) bool {
 	open := p.open.Load()
-	if open == 0 || number >= int(p.active.Load()) {
+	if open == 0 || !p.wanted(number) {
 		return false
 	}
 	for ; open != 0; open &= open - 1 {

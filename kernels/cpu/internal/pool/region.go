@@ -58,7 +58,7 @@ func (r *region) unclaimed() bool { return unclaimedOf(r.state.Load()) != 0 }
 // run claims and computes chunks until none is left, and reports whether it claimed any. The caller and workers with
 // even numbers claim from the front, the others from the back. So in each region, a worker finds what it wrote in the
 // previous one in its own cache.
-func (r *region) run(worker int) bool {
+func (r *region) run(p *Pool, worker int) bool {
 	claimed, ended := 0, false
 	var section flush.Section
 	inside := false
@@ -74,7 +74,7 @@ func (r *region) run(worker int) bool {
 			r.leave(claimed)
 		}
 	}()
-	for {
+	for worker == 0 || p.wanted(worker) {
 		state := r.state.Load()
 		unclaimed := unclaimedOf(state)
 		if unclaimed == 0 {
