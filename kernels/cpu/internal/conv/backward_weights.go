@@ -62,6 +62,7 @@ type kernelGradient[T Float] struct {
 	turned bool // the rows of x are stored channel by channel, see turned.go
 
 	copies gradientCopies // see gradient_copies.go
+	blocks gradientBlocks // see gradient_blocks.go
 }
 
 var (
@@ -107,6 +108,10 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 		vectors := s.OutChannels / l
 		vectors = ceil(vectors, ceil(wantChunks, max(s.Batch, 1))) // if there are many images, they give enough chunks
 		return vectors * l, 1, ceil(s.OutChannels, vectors*l)
+	}
+	if b := gradientBlocksOf[T](s); b.planes > 0 { // panels are joined for the workers, see joinColumns
+		perGroup = ceil(s.OutChannels, width)
+		return width, perGroup, perGroup
 	}
 	width *= s.panelsTogether(ceil(s.OutChannels/s.Groups, width))
 	perGroup = ceil(s.OutChannels/s.Groups, width)
@@ -164,8 +169,8 @@ func weightsScratch[T Float](d *decisions, workers int) int {
 
 // byTapsScratch returns the number of elements of scratch memory that backwardWeightsByTaps needs.
 func byTapsScratch[T Float](n *Shape, workers int) int {
-	copies := gradientCopiesOf[T](n)
-	size := max(workers, 1) * copies.local()
+	copies, blocks := gradientCopiesOf[T](n), gradientBlocksOf[T](n)
+	size := max(workers, 1) * max(copies.local(), blocks.local())
 	if few[T](n) {
 		size = max(workers, 1) * n.fewLocal()
 	}
@@ -255,7 +260,7 @@ func (c *kernelGradient[T]) set(n Shape) {
 	}
 	c.parts = imageParts[T](&n)
 	c.width, c.groupCols, c.columns = columnBlocks[T](&n)
-	c.few, c.copies = few[T](&n), gradientCopiesOf[T](&n)
+	c.few, c.copies, c.blocks = few[T](&n), gradientCopiesOf[T](&n), gradientBlocksOf[T](&n)
 	if c.isWide = isWideGradient[T](&n); c.isWide {
 		c.wide = c.wideGeometry()
 	}
@@ -279,6 +284,9 @@ func (c *kernelGradient[T]) run(p *pool.Pool, x, dy, dkernel, scratch []T) {
 	c.local, c.tapUnits = scratch, c.shape.Kernel[1]
 	if c.inside && !c.dividesTaps(p.Workers()) {
 		c.tapUnits = 1
+	}
+	if c.blocks.planes > 0 {
+		c.joinColumns(p.Workers())
 	}
 	p.Parallel(c.parts*c.shape.Kernel[0]*c.tapUnits*c.columns, 1, c)
 	if c.parts > 1 {
@@ -375,6 +383,10 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 	dst := c.partial[part*len(c.dkernel)+d*s.Kernel[1]*tapSize:]
 	for r := firstTap * s.Kernel[2] * inGroup; r < endTap*s.Kernel[2]*inGroup; r++ {
 		clear(dst[r*s.OutChannels+col : r*s.OutChannels+col+cols])
+	}
+	if size := c.blocks.local(); size > 0 {
+		c.blocksUnit(c.local[worker*size:(worker+1)*size], dst, part*s.Batch/c.parts, (part+1)*s.Batch/c.parts, d, firstTap, endTap, col, cols)
+		return
 	}
 	firstD, endD := c.axes[0].outputs(d)
 	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*cols) * int(unsafe.Sizeof(dst[0]))

@@ -11,6 +11,7 @@ var (
 	byCoveredAxes     = choice.New("conv: covered axes as channels")
 	byFew             = choice.New("conv: kernel gradients with inputs in vectors")
 	byFrames          = choice.New("conv: images copied with zeros around them")
+	byGradientBlocks  = choice.New("conv: kernel gradients from blocks of copies")
 	byGradientCopies  = choice.New("conv: kernel gradients from copies")
 	byGroupLanes      = choice.New("conv: groups in the lanes of vectors")
 	byOverlaps        = choice.New("conv: input gradients that overlap")

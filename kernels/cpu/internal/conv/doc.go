@@ -55,7 +55,7 @@
 //     and whose columns are pixels (tap_rows.go). Convolutions to few channels without strides are computed so, too.
 //   - The kernel gradient has input channels as the rows of a tile. It sums over output positions and blocks of images,
 //     whose partial results are added in order. Where pixels are not whole vectors, it copies a few rows of both operands
-//     first (gradient_copies.go). If images are small, one call sums over several (gradient_images.go).
+//     first (gradient_copies.go); with strides and many channels, blocks of both (gradient_blocks.go). If images are small, one call sums over several (gradient_images.go).
 //   - In matrix registers, kernel gradients sum over pixels that lie side by side (turned.go) or over images, which are
 //     stacked first (stacked.go). Where rows fill less of a tile than images do, several images share a call.
 //

@@ -32,7 +32,7 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	width := micro.PanelWidth[T]()
 	tiles := s.Kernel[1] * ceil(s.Kernel[2]*s.InChannels, 14)
 	out := s.Out()
-	if (usesAVX2() || volume(s.Strides) > 1) && !copiesFew(s, out) || volume(out) <= copiedLeast || s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || !byGradientCopies.Taken() {
+	if (usesAVX2() || volume(s.Strides) > 1) && !copiesFew(s, out) || volume(out) <= copiedLeast || s.OutChannels <= width || s.OutChannels%copiedLine == 0 || s.Groups > 1 || tiles < copiedTiles || s.Kernel[1]*s.Kernel[2] == 1 || s.Pairs || isWideGradient[T](s) || slidesSums[T](s) || gradientBlocksOf[T](s).planes > 0 || !byGradientCopies.Taken() {
 		return gradientCopies{}
 	}
 	var zero T
