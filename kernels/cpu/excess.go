@@ -14,7 +14,7 @@ import (
 // save memory, stay in 16 bits.
 
 const (
-	mostExcess = 64 << 20 // bytes by which the results of a program may exceed those in 16 bits; for predictions, the results that are alive at the same time
+	mostExcess = 64 << 20 // bytes by which results that are alive at the same time may exceed those in 16 bits
 	keptRows   = 8        // rows up to which a product in pairs takes as long as reading its weights
 	widenedRow = 1        // the same for products that widen their weights: from two rows on, widening takes up to 1.8 times as long
 
@@ -32,7 +32,7 @@ var (
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess, Inputs: !onlyHalves(p)}
 	if isInference(p) {
-		o.Keep, o.AtATime = readsMemory(p), true // programs with gradients keep results until they are read again
+		o.Keep = readsMemory(p)
 	}
 	return pass.ExcessPrecision(o)
 }

@@ -14,10 +14,9 @@ type ExcessOptions struct {
 	// Keep reports whether a node of the program stays in 16 bits all the same, with the elementwise nodes that read
 	// it; nil: no node does.
 	Keep func(p *ir.Program, n *ir.Node) bool
-	// Most is how many more bytes the results may take, all of them together, or those that live at the same time. A
-	// program that would need more stays unchanged.
-	Most    int
-	AtATime bool
+	// Most is how many more bytes the results that live at the same time may take. A program that would need more stays
+	// unchanged.
+	Most int
 	// Inputs says that what a program computes from inputs of 16 bits is computed in float32 as well, as where all
 	// variables of a model have 16 bits. Otherwise it stays as it is.
 	Inputs bool

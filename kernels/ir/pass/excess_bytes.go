@@ -8,10 +8,7 @@ import (
 
 // worthExcess reports whether there is something to do, and enough memory for it.
 func worthExcess(p *ir.Program, o ExcessOptions) bool {
-	var light []bool
-	if !o.AtATime {
-		light = onlyUpdates(p)
-	}
+	light := onlyUpdates(p)
 	if o.Updates {
 		return slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return o.Type(p.Type(in.Value).DType) }) &&
 			slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
@@ -20,7 +17,7 @@ func worthExcess(p *ir.Program, o ExcessOptions) bool {
 	}
 	any, bytes := excessBytes(p, o, light)
 	for _, in := range p.Inputs { // which are converted once
-		if t := p.Type(in.Value); o.Inputs && o.Type(t.DType) && !(light != nil && light[in.Value]) {
+		if t := p.Type(in.Value); o.Inputs && o.Type(t.DType) && !light[in.Value] {
 			bytes += 2 * t.Shape.Size()
 		}
 	}
@@ -47,10 +44,10 @@ func onlyUpdates(p *ir.Program) []bool {
 // updatesOnly reports whether an operation may be part of such a loop.
 func updatesOnly(op ir.Op) bool { return op.IsElementwise() || op == ir.Reduce || passesOn(op) }
 
-// excessBytes reports whether a program has results of the types, and returns how many more bytes they would take,
-// without those that are marked.
+// excessBytes reports whether a program has results of the types, and returns how many more bytes those of them that
+// live at the same time would take, without those that are marked.
 func excessBytes(p *ir.Program, o ExcessOptions, without []bool) (any bool, bytes int) {
-	ends := resultEnds(p, o.AtATime)
+	ends := resultEnds(p)
 	live := make([]int, len(p.Nodes)+1) // by node: bytes that begin to live there, less those that end before
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -65,9 +62,8 @@ func excessBytes(p *ir.Program, o ExcessOptions, without []bool) (any bool, byte
 		for _, body := range ir.SubPrograms(n.Attrs) {
 			has, inside := excessBytes(body, o, nil)
 			any = any || has
-			if live[i] += inside; o.AtATime {
-				live[i+1] -= inside
-			}
+			live[i] += inside
+			live[i+1] -= inside
 		}
 	}
 	sum := 0
@@ -81,14 +77,9 @@ func excessBytes(p *ir.Program, o ExcessOptions, without []bool) (any bool, byte
 // passesOn reports whether an operation takes no memory of its own for numbers in float32, or next to none.
 func passesOn(op ir.Op) bool { return op == ir.Convert || op == ir.Broadcast || op == ir.Reshape }
 
-// resultEnds returns, by value, the node after which nothing reads it, or the end of the program for all of them.
-func resultEnds(p *ir.Program, early bool) []int {
+// resultEnds returns, by value, the node after which nothing reads it.
+func resultEnds(p *ir.Program) []int {
 	ends := make([]int, p.NumValues())
-	for v := range ends {
-		if !early {
-			ends[v] = len(p.Nodes)
-		}
-	}
 	for _, out := range p.Outputs {
 		ends[out.Value] = len(p.Nodes)
 	}

@@ -222,7 +222,7 @@ func TestExcessPrecisionOfUpdates(t *testing.T) {
 		next := b.add(ir.Add, nil, b.add(ir.Tanh, nil, slot), b.add(ir.Mul, nil, g, g))
 		b.p.AddOutput("w", b.add(ir.Sub, nil, w, b.add(ir.Mul, nil, rate, b.add(ir.Div, nil, g, b.add(ir.Exp, nil, next)))))
 		b.p.AddOutput("slot", next)
-		excess := pass.ExcessOptions{Type: ir.DType.IsHalf, Inputs: true, Most: 2 * (30 + 42 + 35 + 35 + 30 + 1)} // w, x, both products and tanh, and a rate
+		excess := pass.ExcessOptions{Type: ir.DType.IsHalf, Inputs: true, Most: 2 * (30 + 42 + 35 + 35)} // w, x, a product and its tanh
 		q, err := pass.ExcessPrecision(excess).Run(b.p)
 		require.NoError(t, err)
 		require.Zero(t, halfNodes(q))
@@ -327,9 +327,9 @@ func TestExcessPrecisionStops(t *testing.T) {
 	require.Equal(t, want[:5], got[:5])
 }
 
-// TestExcessPrecisionAtATime: of results that follow each other two live at a time, and one that is read
+// TestExcessPrecisionOfResultsThatLive: of results that follow each other two live at a time, and one that is read
 // at the end, through a conversion, lives on; what is bound is the sum of those.
-func TestExcessPrecisionAtATime(t *testing.T) {
+func TestExcessPrecisionOfResultsThatLive(t *testing.T) {
 	const length, each = 100, 2 * 100 // bytes that a result takes more
 	b := b{t, ir.New("chain")}
 	half := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float16}, b.input("x", ir.Float32, length))
@@ -341,10 +341,10 @@ func TestExcessPrecisionAtATime(t *testing.T) {
 	product := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, b.add(ir.Mul, nil, v, kept))
 	b.p.AddOutput("y", b.add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, product)) // so that it is no update
 	for _, c := range []struct {
-		most          int
-		atATime, wide bool
-	}{{3 * each, true, true}, {3*each - 1, true, false}, {7 * each, false, true}, {7*each - 1, false, false}} {
-		q, err := pass.ExcessPrecision(pass.ExcessOptions{Type: func(d ir.DType) bool { return d.IsHalf() }, Most: c.most, AtATime: c.atATime}).Run(b.p)
+		most int
+		wide bool
+	}{{3 * each, true}, {3*each - 1, false}} {
+		q, err := pass.ExcessPrecision(pass.ExcessOptions{Type: func(d ir.DType) bool { return d.IsHalf() }, Most: c.most}).Run(b.p)
 		require.NoError(t, err)
 		require.Equal(t, c.wide, halfNodes(q) == 0, "%+v", c)
 	}
