@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -27,8 +29,14 @@ func layerNorm[T block.Float](b *build) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
 	ch := gamma.N
-	if ch == 0 {
-		return func() {}
+	if ch == 0 { // means of nothing
+		return func() {
+			for _, v := range []*plan.Operand{mean, rstd} {
+				for i, all := 0, plan.Data[T](v); i < len(all); i++ {
+					all[i] = T(math.NaN())
+				}
+			}
+		}
 	}
 	if isShort[T](ch, shortNorm, shorter(shortNormDouble, shortNormDoubleAVX2)) {
 		return layerNormShort[T](b, ch)
