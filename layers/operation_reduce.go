@@ -78,16 +78,32 @@ func contains(list []int, v int) bool {
 func withInitial(reduce func(x *ops.Tensor, axes ...int) *ops.Tensor, combine func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tensor {
 	return oneResult(func(a *operands) *ops.Tensor {
 		x := a.tensor("x")
-		for _, axis := range a.axes("axis", x) {
-			if x.Axis(axis) != 0 && x.Dim(axis) == 0 && !a.given("initial") { // a part of a batch may be empty
-				ops.Failf(a.graph, "axis %d of %v is empty, and nothing has no extreme; give initial, the value that stands for it", axis, x.Shape())
-			}
+		if !a.given("initial") {
+			a.someElements(x, "give initial, the value that stands for it, to max or min")
 		}
 		y := a.reduceAxes(x, reduce)
 		if a.given("initial") {
 			y = ops.Cast(combine(y, a.like(y, "initial")), y.DType())
 		}
 		return y
+	})
+}
+
+// someElements refuses reductions to extremes over empty axes; a part of a batch may be empty.
+func (a *operands) someElements(x *ops.Tensor, remedy string) {
+	for _, axis := range a.axes("axis", x) {
+		if x.Axis(axis) != 0 && x.Dim(axis) == 0 {
+			ops.Failf(a.graph, "axis %d of %v is empty, and nothing has no extreme; %s", axis, x.Shape(), remedy)
+		}
+	}
+}
+
+// extremeOf is a reduction to an extreme, or to what follows from one.
+func extremeOf(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(*operands) []*ops.Tensor {
+	return oneResult(func(a *operands) *ops.Tensor {
+		x := a.tensor("x")
+		a.someElements(x, "reduce along axes that have elements")
+		return a.reduceAxes(x, f)
 	})
 }
 
@@ -105,10 +121,13 @@ func argOf(f func(x *ops.Tensor, axis int) *ops.Tensor) func(*operands) []*ops.T
 
 func init() {
 	for class, f := range map[string]func(x *ops.Tensor, axes ...int) *ops.Tensor{
-		"Sum": summed(ops.Sum), "Mean": ops.Mean, "Std": ops.Std, "Var": ops.Var, "All": ops.All, "Any": ops.Any, "Ptp": ops.Ptp,
-		"Nansum": summed(ops.Nansum), "Nanmean": ops.Nanmean, "Nanstd": ops.Nanstd, "Nanvar": ops.Nanvar, "Nanmax": extreme(ops.Nanmax), "Nanmin": extreme(ops.Nanmin), "Nanprod": summed(ops.Nanprod),
+		"Sum": summed(ops.Sum), "Mean": ops.Mean, "Std": ops.Std, "Var": ops.Var, "All": ops.All, "Any": ops.Any,
+		"Nansum": summed(ops.Nansum), "Nanmean": ops.Nanmean, "Nanstd": ops.Nanstd, "Nanvar": ops.Nanvar, "Nanprod": summed(ops.Nanprod),
 	} {
 		define("numpy", class, SnakeCase(class)+"(x, *axis=null, *keepdims=false)", reduceOf(f))
+	}
+	for class, f := range map[string]func(x *ops.Tensor, axes ...int) *ops.Tensor{"Ptp": ops.Ptp, "Nanmax": extreme(ops.Nanmax), "Nanmin": extreme(ops.Nanmin)} {
+		define("numpy", class, SnakeCase(class)+"(x, *axis=null, *keepdims=false)", extremeOf(f))
 	}
 	define("math", "Logsumexp", "logsumexp(x, *axis=null, *keepdims=false)", reduceOf(ops.Logsumexp))
 	define("numpy", "Prod", "prod(x, *axis=null, *keepdims=false, *dtype=null)", oneResult(func(a *operands) *ops.Tensor {

@@ -1,5 +1,5 @@
 """What a backend makes of the gradients of a call: with `randomops.py gradients CALLS FILE` the answers are, for each input of a floating type, the
-derivative of the sum of all floating results times weights. KERAS_BACKEND is jax or torch. join keeps those of the calls
+derivative of the sum of all floating results times weights. KERAS_BACKEND is jax, tensorflow or torch. join keeps those of the calls
 on which two of them agree, or, with one list, all."""
 import math
 
@@ -32,6 +32,13 @@ def outcome(c):
         import jax
         ys, back = jax.vjp(results, *given)
         ds = back([jax.numpy.asarray(weights(y.shape)).astype(y.dtype) for y in ys])
+    elif keras.backend.backend() == 'tensorflow':
+        import tensorflow as tf
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            ys = results(*given)
+        ds = tape.gradient(ys, given, [tf.cast(weights(y.shape), y.dtype) for y in ys], unconnected_gradients='zero')
+        ds = [tf.convert_to_tensor(d) for d in ds]
     else:
         import torch
         given = [x.detach().requires_grad_(True) for x in given]

@@ -74,14 +74,18 @@ func gradients(c *call, view int, rng *rand.Rand) (out outcome) {
 // TestGradients compares the gradients of recorded calls with those of PyTorch, and with those of inputs that are views
 // of other arrays. Recorded are calls on which ours agreed with PyTorch's when they were drawn, so this test finds what
 // changes. Where they did not, PyTorch has rules of its own: both sides of a tie, NaN as if it were on the side that
-// counts, float64 by way of float32, shapes. RANDOM_GRADIENTS is another file of calls.
+// counts, float64 by way of float32, shapes. Those of empty axes (edges.py) are what JAX, TensorFlow and PyTorch say
+// alike. RANDOM_GRADIENTS is another file of calls.
 func TestGradients(t *testing.T) {
-	file := "testdata/gradients.json.gz"
+	files := []string{"testdata/gradients.json.gz", "testdata/edge_gradients.json.gz"}
 	if other := os.Getenv("RANDOM_GRADIENTS"); other != "" {
-		file = other
+		files = []string{other}
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	calls := load(t, file)
+	var calls []*call
+	for _, file := range files {
+		calls = append(calls, load(t, file)...)
+	}
 	require.NotEmpty(t, calls)
 	for n, c := range calls {
 		first := gradients(c, plain, rng)

@@ -6,6 +6,9 @@
     python internal/randomops/randomops.py join calls.json numpy.json tensorflow.json internal/randomops/testdata/calls.json.gz
 
 With `gradients` instead of answer the gradients of the calls are written down (gradients.py, testdata/gradients.json.gz).
+With `draw N SEED calls.json edges` the calls are those of edges.py, of empty axes most of all, and settle takes the place of join (testdata/edges.json.gz, answered by jax,
+tensorflow, numpy and torch; edge_gradients.json.gz, by jax, tensorflow and torch).
+
 With `draw 620 0 calls.json pictures` the calls are those of pictures.py (testdata/pictures.json.gz, answered by numpy and torch).
 
 A call is a function, its arguments, in which {"input": 1} stands for an array, and the arrays: of every type, of ranks 0 to 4, empty, with one
@@ -19,6 +22,7 @@ import os
 import random
 import sys
 
+import edges
 import pictures
 import sweep
 
@@ -644,7 +648,7 @@ def outcome(c):
     return [array(t) for t in (y if isinstance(y, (list, tuple)) else [y])]
 
 
-def answer(calls, outcome=outcome):
+def answer(calls, each=None, outcome=outcome):
     import warnings
     warnings.filterwarnings('ignore')
     import numpy as np
@@ -655,7 +659,28 @@ def answer(calls, outcome=outcome):
             answers.append({'outputs': outcome(c)})
         except Exception as e:
             answers.append({'error': (type(e).__name__ + ': ' + str(e).strip().split('\n')[0])[:200]})
+        if each:
+            each(answers[-1])
     return answers
+
+
+def survived(calls, answer):
+    """The answers of a process of its own, which begins anew after a call that ends it."""
+    done = []
+    while len(done) < len(calls):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with os.fdopen(write, 'w') as out:
+                answer(calls[len(done):], lambda a: print(json.dumps(a), file=out, flush=True))
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as lines:
+            done += [json.loads(line) for line in lines]
+        os.waitpid(child, 0)
+        if len(done) < len(calls):
+            done.append({'error': 'Abort: the process ended'})
+    return done
 
 
 def close(x, y):
@@ -712,11 +737,16 @@ def write(path, value):
 if __name__ == '__main__':
     if sys.argv[1] == 'draw':
         count, seed = int(sys.argv[2]), int(sys.argv[3])
-        write(sys.argv[4], [c.text() for c in sweep.draw(count, seed, Call)] if sys.argv[5:] == ['sweep'] else draw(count, seed, sys.argv[5:] == ['pictures']))
+        table = {'sweep': sweep, 'edges': edges}.get((sys.argv[5:] or [''])[0])
+        write(sys.argv[4], [c.text() for c in table.draw(count, seed, Call)] if table else draw(count, seed, sys.argv[5:] == ['pictures']))
     elif sys.argv[1] == 'answer':
-        write(sys.argv[3], answer(json.load(open(sys.argv[2]))))
+        write(sys.argv[3], survived(json.load(open(sys.argv[2])), answer))
     elif sys.argv[1] == 'gradients':
-        import gradients
-        write(sys.argv[3], answer(json.load(open(sys.argv[2])), gradients.outcome))
+        def derive(calls, each):
+            import gradients
+            answer(calls, each, gradients.outcome)
+        write(sys.argv[3], survived(json.load(open(sys.argv[2])), derive))
+    elif sys.argv[1] == 'settle':
+        write(sys.argv[-1], edges.settle(json.load(open(sys.argv[2])), [json.load(open(p)) for p in sys.argv[3:-1]], close))
     else:
         write(sys.argv[-1], join(json.load(open(sys.argv[2])), [json.load(open(p)) for p in sys.argv[3:-1]]))

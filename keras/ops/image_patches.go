@@ -148,6 +148,9 @@ func CropImages(x *Tensor, top, left, height, width int) *Tensor {
 // eachChannel convolves every channel of images (batch, height, width, channels) with the same kernel. Outside is zero.
 func eachChannel(x *Tensor, kernel *Tensor) *Tensor {
 	h, w, channels := kernel.Dim(0), kernel.Dim(1), x.Dim(-1)
+	if channels == 0 {
+		return x
+	}
 	wide := BroadcastTo(Reshape(kernel, h, w, 1, 1), h, w, channels, 1)
 	//dim:known the kernel is given
 	return DepthwiseConv(x, wide, ConvOptions{PadLow: []int{(h - 1) / 2, (w - 1) / 2}, PadHigh: []int{h / 2, w / 2}})

@@ -8,14 +8,14 @@ import (
 
 // VectorNorm returns the norm of the given order along axes taken together, or of all elements without axes:
 // (Σ|x|^p)^(1/p) for p other than 0, the largest |x| for +Inf, the smallest for -Inf, and the number of elements that
-// are not zero for 0.
+// are not zero for 0. The largest of none is 0.
 func VectorNorm(x *Tensor, order float64, axes ...int) *Tensor {
 	x = float(x)
 	switch {
 	case math.IsInf(order, 1):
-		return Max(Abs(x), axes...)
+		return largestNorm(Abs(x), axes...)
 	case math.IsInf(order, -1):
-		return Min(Abs(x), axes...)
+		return smallestNorm(Abs(x), axes...)
 	case order == 0:
 		return Sum(Cast(CompareScalar(ir.Ne, x, 0), x.DType()), axes...)
 	case order == 1:
@@ -43,14 +43,33 @@ func MatrixNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	} else if order != 1 && order != -1 {
 		Failf(x.g, "matrix norm: the order must be 1, -1, 2, -2, +Inf or -Inf, received %v", order)
 	}
-	sums := Sum(Abs(x), summed)
-	if rest > summed {
-		rest--
-	}
+	sums := KeepDims(Sum(Abs(x), summed), x, summed)
 	if order > 0 {
-		return Max(sums, rest)
+		sums = KeepDims(largestNorm(sums, rest), sums, rest)
+	} else {
+		sums = KeepDims(smallestNorm(sums, rest), sums, rest)
 	}
-	return Min(sums, rest)
+	return Squeeze(sums, rows, columns)
+}
+
+// largestNorm is Max of numbers that are not negative; that of none is 0.
+func largestNorm(x *Tensor, axes ...int) *Tensor {
+	for _, axis := range allAxes(x, axes) {
+		if x.Dim(axis) == 0 {
+			return Sum(x, axes...)
+		}
+	}
+	return Max(x, axes...)
+}
+
+// smallestNorm is Min, which nothing has not. The first axis may be that of a batch, of which a replica has nothing.
+func smallestNorm(x *Tensor, axes ...int) *Tensor {
+	for _, axis := range allAxes(x, axes) {
+		if axis > 0 && x.Dim(axis) == 0 {
+			Failf(x.g, "norm: axis %d of %v is empty, and nothing has no smallest number; expected one element at least", axis, x.Shape())
+		}
+	}
+	return Min(x, axes...)
 }
 
 // LinspaceOf returns, along a new axis 0, n values at equal distances from each element of start to that of stop: start

@@ -90,7 +90,10 @@ func SingularValues(x *Tensor) *Tensor {
 func spectralNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	s := SingularValues(MoveAxis(MoveAxis(x, max(rows, columns), -1), min(rows, columns), -2))
 	if order > 0 {
-		return Max(s, -1)
+		return largestNorm(s, -1)
+	}
+	if s.Dim(-1) == 0 {
+		Failf(x.g, "norm: the matrices of %v along axes %d and %d have no elements, and nothing has no smallest singular value; expected one element at least", x.Shape(), rows, columns)
 	}
 	return Min(s, -1)
 }

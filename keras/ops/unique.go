@@ -41,6 +41,10 @@ func UniqueAlong(x *Tensor, axis, size int, fill float64) UniqueResult {
 // uniqueRows is Unique of the rows of x (rows, columns).
 func uniqueRows(x *Tensor, size int, fill float64) UniqueResult {
 	n := x.Dim(0)
+	if n == 0 && size > 0 {
+		none := Zeros(x, ir.Int32, size)
+		return UniqueResult{Full(x, x.DType(), fill, size, x.Dim(1)), none, Zeros(x, ir.Int32, 0), none}
+	}
 	if size < 1 || x.Shape().Size() == 0 {
 		Failf(x.g, "unique: needs elements and a size of at least 1, received %v and %d", x.Shape(), size)
 	}
