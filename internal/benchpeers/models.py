@@ -3,7 +3,7 @@
 
 A NAME is a .keras file, an image network of keras.applications, the word applications for all of them, or drawn-N, a network drawn at random, which
 drawn-N:float64 and so on are under another dtype policy (--dtype names one for all that are drawn); drawn stands for the first thirty. recipe-NAME is a
-network of internal/recipes, recipes all of them. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
+network of internal/recipes, recipes all of them but those of large.py, which are large. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
 processor time of the fastest step over all rounds, or with several threads of its time by the clock. --out FILE gets every sample as a line of
 JSON; --table FILE prints the table of such a file.
 """
@@ -24,11 +24,11 @@ RECIPES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recipe
 
 def written(folder, names):
     """Returns the names with the files of recipes, which are written, in place of their names."""
-    listed = [n.removeprefix("recipe-") for n in names if n.startswith("recipe-")]
+    listed = [n.removeprefix("recipe-") for n in names if n.startswith("recipe-") or n == "large"]
     if not listed and "recipes" not in names:
         return names
     text = subprocess.run([run.TF, RECIPES, folder, *([] if "recipes" in names else listed)], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    return [n for n in names if n != "recipes" and not n.startswith("recipe-")] + text.split()
+    return [n for n in names if n not in ("recipes", "large") and not n.startswith("recipe-")] + text.split()
 
 
 def make(folder, names, dtype):

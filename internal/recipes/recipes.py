@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes networks of the kinds that people build to .keras files: python3 recipes.py [--record] FOLDER [NAME...], all where none is named.
-DTYPE names a policy in place of float32.
+DTYPE names a policy in place of float32. Those of large.py are written where they are named, or all of them by the word "large".
 
 It prints the files, or with --list the names. Each network is written down from what is generally known of its architecture, in sizes of which a step
 takes milliseconds on one processor. models.py of internal/benchpeers times them beside other frameworks. With --record nothing is dropped out, and an
@@ -12,6 +12,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 import keras
 import numpy as np
 from keras import layers as L, ops
+from large import LARGE
 
 RECIPES = {}
 
@@ -1012,9 +1013,9 @@ def main():
         jax.config.update("jax_cpu_enable_async_dispatch", False)  # with two processors, compiling may wait for ever for what still runs
     keras.config.set_dtype_policy(os.environ.get("DTYPE", "float32"))
     folder, *names = sys.argv[1 + recording:]
-    for name in names or RECIPES:
+    for name in [n for name in names for n in (LARGE if name == "large" else [name])] or RECIPES:
         keras.utils.set_random_seed(1)
-        inputs, outputs = RECIPES[name]()
+        inputs, outputs = (RECIPES | LARGE)[name]()
         path = os.path.join(folder, name + ".keras")
         model = keras.Model(inputs, outputs, name=name)
         record(model, path) if recording else model.save(path)
