@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -356,7 +357,7 @@ func numbersIn(v any) (shape ir.Shape, values []float64, dtype ir.DType, err err
 		}
 		return shape, values, dtype, nil
 	}
-	return nil, nil, 0, fmt.Errorf("received %v (%T); expected a tensor, an array, or nested lists of numbers", v, v)
+	return nil, nil, 0, fmt.Errorf("received %s; expected a tensor, an array, or nested lists of numbers", config.Received(v))
 }
 
 // tensors computes the inputs and, if other masks than those of the inputs count for the results, the inputs with those

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,11 @@ import (
 
 // printConcurrent prints a line for each file: its name, and how many predictions of one example a second its model
 // makes for so many goroutines that call it at once, the best of the rounds.
-func printConcurrent(w io.Writer, files []string, callers []int, secs float64, rounds int) error {
+func printConcurrent(w io.Writer, files []string, list string, secs float64, rounds int) error {
+	callers, err := numbers(list)
+	if err != nil {
+		return err
+	}
 	for _, path := range files {
 		m, err := keras.LoadModel(path, keras.WithoutCompile())
 		if err != nil {
@@ -39,6 +44,18 @@ func printConcurrent(w io.Writer, files []string, callers []int, secs float64, r
 		fmt.Fprintln(w)
 	}
 	return nil
+}
+
+// numbers reads a list such as 1,2,8.
+func numbers(list string) (all []int, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("received %q in %q, expected numbers such as 1,2,8", word, list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 // concurrentRate is how many predictions of one example a second so many goroutines get.

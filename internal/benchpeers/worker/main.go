@@ -44,7 +44,6 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,14 +74,7 @@ func main() {
 	concurrent := flag.String("concurrent", "", "predict with the files that the arguments name from so many goroutines at once: a list such as 1,2,8")
 	flag.Parse()
 	if *samples != "" {
-		f, err := os.Create(*samples)
-		if err == nil {
-			err = pprof.StartCPUProfile(f)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "worker:", err)
-			os.Exit(1)
-		}
+		startProfile(*samples)
 		defer pprof.StopCPUProfile()
 	}
 	runtime.GOMAXPROCS(*threads)
@@ -92,10 +84,7 @@ func main() {
 	} else if *folder != "" {
 		err = makeModels(os.Stdout, *folder, flag.Args())
 	} else if *concurrent != "" {
-		var callers []int
-		if callers, err = numbers(*concurrent); err == nil {
-			err = printConcurrent(os.Stdout, flag.Args(), callers, *secs, *rounds)
-		}
+		err = printConcurrent(os.Stdout, flag.Args(), *concurrent, *secs, *rounds)
 	} else if *mnist != "" {
 		err = epoch(os.Stdout, *mnist)
 	} else if *member != "" {
@@ -125,16 +114,16 @@ func main() {
 	}
 }
 
-// numbers reads a list such as 1,2,8.
-func numbers(list string) (all []int, err error) {
-	for word := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("received %q in %q, expected numbers such as 1,2,8", word, list)
-		}
-		all = append(all, n)
+// startProfile begins a profile of the process.
+func startProfile(path string) {
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
 	}
-	return all, nil
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
 }
 
 // compareHalves measures the networks or workloads that the arguments name in 16-bit floats, or in the modes of
