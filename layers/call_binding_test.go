@@ -35,7 +35,7 @@ func TestArgumentsOfCalls(t *testing.T) {
 		"bool key":              {attend(), []any{x, x, arrayOf(ir.Bool, 1, 5, 6)}, nil, "its key is of type bool"},
 		"bool state":            {&layers.GRU{Units: 6}, []any{x}, layers.Keywords{"initial_state": arrayOf(ir.Bool, 1, 6)}, "initial_state is of type bool"},
 		"text":                  {&layers.Add{}, []any{[]any{x, "two"}}, nil, "expected a tensor, an array, or nested lists of numbers"},
-		"an object":             {&layers.Add{}, []any{[]any{x, map[string]any{}}}, nil, "received an object without a class_name; expected"},
+		"an object":             {&layers.Flatten{}, []any{map[string]any{}}, nil, "received an object without a class_name; expected"},
 		"a type without a form": {&layers.Add{}, []any{[]any{x, struct{}{}}}, nil, "received a struct {}"},
 		"mask for nothing":      {&layers.Softmax{}, []any{x}, layers.Keywords{"key_mask": arrayOf(ir.Bool, 1, 5)}, `takes no tensor "key_mask"`},
 		"rows of two lengths":   {&layers.Add{}, []any{[]any{x, []any{[]any{1.0}, []any{1.0, 2.0}}}}, nil, "rows of shapes"},
