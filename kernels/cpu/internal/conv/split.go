@@ -23,6 +23,16 @@ const (
 	splitData    = 9       // taps of a window over the whole image from which on a group's input gradient is better as a matrix product,
 	splitTile    = 64      // unless a tap has at least that many weights for each tap of the window, and so fills tiles;
 	splitWeights = 24      // the same taps for the kernel gradient
+
+	splitFar       = 18 // times that an input is seen, from which on dilated volumes gain, with
+	splitFarOut    = 3  // at most so many outputs of a group,
+	splitFarTile   = 24 // and weights of a tap, beyond which they fill tiles
+	splitSumTaps   = 16 // taps from which on kernel gradients of volumes with strides or dilations gain, with
+	splitSumInputs = 6  // at most so many inputs of a group
+	splitSumOut    = 31 // and so many outputs, unless they are a vector,
+	splitSumVector = 16 // which reads no part of another line,
+	splitSumRow    = 3  // in rows of at least so many outputs,
+	splitSumSeen   = 4  // if inputs of dilated volumes are seen so often
 )
 
 // copiesOut reports whether groups may be copied out.
@@ -50,8 +60,33 @@ func splits(s *Shape) bool {
 func splitsForward[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return single[T]() && (s.manyFilters() && s.Kernel[0] > 1 || in == 1 && out >= splitSparse && volume(s.Strides) >= splitSkipped ||
-		in > 1 && out >= splitVolume && volume(s.Kernel) >= splitTaps && (s.Kernel[0] > 1 || s.Dilation[2] > 1)) &&
+		s.splitsDilatedVolume() || in > 1 && out >= splitVolume && volume(s.Kernel) >= splitTaps && (s.Kernel[0] > 1 || s.Dilation[2] > 1)) &&
 		splits(s) && bySplits.Taken()
+}
+
+// splitsDilatedVolume reports whether copies pay for a dilated volume of few outputs. This, and the rule below, follow
+// measurements of random shapes, with AVX-512 and AVX2.
+func (s *Shape) splitsDilatedVolume() bool {
+	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	products, pixels := s.seen()
+	return s.Kernel[0] > 1 && s.Dilation[2] > 1 && in > 1 && out <= splitFarOut && in*out < splitFarTile && products >= splitFar*pixels
+}
+
+// splitsSums reports whether the kernel gradient of a volume with strides or a dilation has so few channels in a group
+// that the copies pay: without them, a sum makes a call for each tap, for little of a tile.
+func (s *Shape) splitsSums() bool {
+	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	if s.Kernel[0] == 1 || volume(s.Kernel) < splitSumTaps || in < 2 || in > splitSumInputs || out < 2 || out > splitSumOut || out == splitSumVector || s.Out()[2] < splitSumRow {
+		return false
+	}
+	if out <= planesFilters && in < splitPlanes && s.OutChannels >= splitSumVector { // planes fill vectors
+		return false
+	}
+	products, pixels := s.seen()
+	if s.Dilation[2] > 1 {
+		return in <= unfoldInputs && products >= splitSumSeen*pixels
+	}
+	return s.Strides[2] > 1 && 2*products >= 3*pixels
 }
 
 // splitsGradients reports whether the gradients are split up. Groups of a few inputs with one or two outputs are better
@@ -61,6 +96,9 @@ func splitsGradients[T Float](s *Shape, o operation) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	if s.covers() && (in > 1 || out > splitVolume) && (o == ofData && s.coversManyTaps() || o == ofWeights && splitsCovered[T](s)) {
 		return single[T]() && copiesOut(s) && bySplits.Taken()
+	}
+	if o == ofWeights && s.splitsSums() && splits(s) {
+		return single[T]() && bySplits.Taken()
 	}
 	if in == 1 && (out <= splitVolume || o == ofData) || out <= planesFilters && in < splitPlanes || volume(s.Strides) > splitSkipped && !s.manyFilters() {
 		return false

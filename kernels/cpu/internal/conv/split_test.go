@@ -60,3 +60,24 @@ func TestGroupsOfManyImages(t *testing.T) {
 		check[float32](t, p, &s, 1)
 	})
 }
+
+// TestGroupsOfVolumes: volumes of small groups with strides or dilations are split up where copies pay, and right.
+func TestGroupsOfVolumes(t *testing.T) {
+	strided := Shape{Batch: 2, In: [3]int{7, 8, 11}, Groups: 3, InChannels: 9, OutChannels: 15, Kernel: [3]int{3, 3, 2}, Strides: [3]int{2, 2, 2}, PadLow: [3]int{1, 0, 1}, PadHigh: [3]int{0, 1, 0}}
+	dilated := Shape{Batch: 2, In: [3]int{5, 6, 7}, Groups: 2, InChannels: 8, OutChannels: 6, Kernel: [3]int{3, 2, 3}, Dilation: [3]int{2, 2, 2}, PadLow: [3]int{2, 1, 2}, PadHigh: [3]int{2, 1, 2}}
+	n, m := strided.normal(), dilated.normal()
+	require.True(t, splitsGradients[float32](&n, ofWeights) && splitsGradients[float32](&m, ofWeights) && splitsForward[float32](&m))
+	require.False(t, splitsForward[float32](&n))
+	for _, change := range []func(s *Shape){
+		func(s *Shape) { s.OutChannels = 48 }, func(s *Shape) { s.InChannels = 24 }, func(s *Shape) { s.Strides = [3]int{1, 1, 1} }, func(s *Shape) { s.In[2] = 3 },
+		func(s *Shape) { s.Groups, s.InChannels, s.OutChannels = 8, 24, 16 },
+	} {
+		s := n
+		change(&s)
+		require.False(t, splitsGradients[float32](&s, ofWeights), "%+v", s)
+	}
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		check[float32](t, p, &strided, 1)
+		check[float32](t, p, &dilated, 2)
+	})
+}
