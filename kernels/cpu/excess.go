@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
@@ -33,6 +34,8 @@ func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess, Inputs: !onlyHalves(p)}
 	if isInference(p) {
 		o.Keep = readsMemory(p)
+	} else if micro.Pairs() && isa.Active().Has(isa.Vectors512) && wide(ir.BFloat16) { // not measured elsewhere
+		o.Keep = activePairCosts().gainsAlone(p)
 	}
 	return pass.ExcessPrecision(o)
 }

@@ -169,3 +169,23 @@ func convolvedInPairs(p *ir.Program, n *ir.Node) bool {
 	x := p.Type(n.Inputs[0])
 	return x.DType == ir.BFloat16 && x.Shape[len(x.Shape)-1]%2 == 0
 }
+
+// gainsAlone returns a function that reports whether a product saves time in pairs though the program around it
+// computes in float32. Such is a product with a variable of 16 bits, which need not be widened then; its gradient,
+// which has as many results as the variable, and its update stay in float32.
+func (c *pairCosts) gainsAlone(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
+	_, def := pass.Uses(p)
+	return func(p *ir.Program, n *ir.Node) bool {
+		a, ok := n.Attrs.(ir.DotAttrs)
+		if !ok || n.Op != ir.Dot || p.Type(n.Inputs[0]).DType != ir.BFloat16 || len(a.LhsBatch) > 0 || c.alone == 0 {
+			return false
+		}
+		v := n.Inputs[1]
+		for def[v] >= 0 && p.Nodes[def[v]].Op == ir.Reshape {
+			v = p.Nodes[def[v]].Inputs[0]
+		}
+		x, w, results := p.Type(n.Inputs[0]).Shape.Size(), p.Type(v).Shape.Size(), p.Type(n.Outputs[0]).Shape.Size()
+		gain := float64(p.FLOPs(n)) + (c.spared-c.operand)*float64(w) - (c.operand+c.converted)*float64(x) - (c.product+c.stored+c.converted)*float64(results)
+		return def[v] < 0 && gain > c.alone
+	}
+}

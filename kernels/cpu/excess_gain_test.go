@@ -132,3 +132,55 @@ func TestProductsInLoops(t *testing.T) {
 	require.Greater(t, matrixCosts.gain(p, true, false), matrixCosts.gain(p, false, false))
 	require.Equal(t, vectorCosts.gain(p, true, false), vectorCosts.gain(p, false, false))
 }
+
+// TestProductsInPairsAmidFloat32: where vectors of pairs are computed by halves, a product of some rows with a variable
+// of 16 bits stays in pairs though the program gains nothing by them, because its gradient would lose. Products with
+// variables of float32, which are rounded first, and small ones do not.
+func TestProductsInPairsAmidFloat32(t *testing.T) {
+	training := func(variable ir.DType, rows, units int) *ir.Program {
+		b := passProgram{t, ir.New("training")}
+		x, w := b.p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, units}}), b.p.AddInput("w", ir.Type{DType: variable, Shape: ir.Shape{units, units}})
+		half, by := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.BFloat16}, x), w
+		if variable == ir.Float32 {
+			by = b.add(ir.Convert, ir.ConvertAttrs{DType: ir.BFloat16}, w)
+		}
+		y := b.add(ir.Tanh, nil, b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, half, by))
+		g := b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, half, y)
+		if variable == ir.Float32 {
+			g = b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, g)
+		}
+		b.p.AddOutput("w", b.add(ir.Sub, nil, w, g))
+		b.p.Outputs[0].Alias = 1
+		return b.p
+	}
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			active := isa.Active()
+			for _, c := range []struct {
+				variable    ir.DType
+				rows, units int
+				pairs       bool
+			}{{ir.BFloat16, 4, 512, true}, {ir.BFloat16, 4, 64, false}, {ir.Float32, 4, 512, false}} {
+				for _, halves := range []bool{true, false} {
+					restore := isa.OverrideHalfUnits(halves)
+					p := training(c.variable, c.rows, c.units)
+					q, err := excessPrecision(p, widens(p)).Run(p)
+					restore()
+					require.NoError(t, err)
+					var types []ir.DType
+					for _, n := range q.Nodes {
+						if n.Op == ir.Dot {
+							types = append(types, q.Type(n.Inputs[0]).DType)
+						}
+					}
+					want := []ir.DType{ir.Float32, ir.Float32}
+					if c.pairs && halves && micro.Pairs() && active.Has(isa.Vectors512) && !active.Has(isa.AMXBF16) {
+						want[0] = ir.BFloat16
+					}
+					require.Equal(t, want, types, "%+v halves %v", c, halves)
+				}
+			}
+		})
+	}
+}

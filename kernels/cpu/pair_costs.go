@@ -12,6 +12,8 @@ type pairCosts struct {
 	looped    float64 // the same in a loop, where the result stays in the cache
 	panel     float64 // of multiplying by a panel, however few the rows
 	widened   float64 // of a weight that a few rows are multiplied by in each step of a loop
+	spared    float64 // what an element of a variable of 16 bits saves that is not widened for a product
+	alone     float64 // least gain of a product in pairs in a program that computes in float32; 0: there are none
 
 	convolution    float64 // what an operation of a convolution saves
 	kernelGradient float64 // what an operation of a kernel's gradient saves
@@ -33,8 +35,9 @@ type pairCosts struct {
 // no pairs takes 1.00, and the better choice for each step 0.92. The choices by these numbers take 0.93. Counting what
 // the operations of attention save made a small network slower. The kernel gradient of a single image saves nothing,
 // because half of each pair is zero: in 25 convolutions of usual sizes, trained on one image, pairs took 1.17 in the
-// median.
-var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, looped: 50, widened: 10, convolution: 0.5, kernelGradient: 0.5, paired: 10, fewFilters: 8,
+// median. Products in pairs amid float32 were measured with variables of 16 bits only; with those of mixed precision,
+// which are rounded in each step, they gained nothing.
+var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, looped: 50, widened: 10, spared: 18, alone: 4e5, convolution: 0.5, kernelGradient: 0.5, paired: 10, fewFilters: 8,
 	convolvedInput: 40, convolved: 40, attended: 80}
 
 // wholeCosts were measured in the same way on Zen 5, which multiplies whole vectors of 512 bits at once. An operation
