@@ -32,8 +32,12 @@ func solveLeastSquares(a, b *Tensor, limit float64) *Tensor {
 	case m < n: //dim:known factors are of known sizes
 		q, factor := Qr(adjoint(a), false)
 		r, solve = factor, func() *Tensor { return Matmul(q, SolveTriangular(adjoint(factor), b, true)) }
-	case k <= fewRightSides && m >= n+k: //dim:known
-		_, factors := Qr(Concatenate(-1, a, b), false)
+	case k <= fewRightSides:
+		both := Concatenate(-1, a, b)
+		if m < n+k { //dim:known
+			both = Pad(both, []int{0, 0}, []int{n + k - m, 0}, 0) //dim:known rows of zeros change no sum
+		}
+		_, factors := Qr(both, false)
 		factors = SliceAxis(factors, -2, 0, n)
 		r = SliceAxis(factors, -1, 0, n)
 		solve = func() *Tensor { return SolveTriangular(r, SliceAxis(factors, -1, n, n+k), false) } //dim:known

@@ -10,27 +10,33 @@ import (
 )
 
 func buildArg(b *build) (func(), error) {
-	switch b.in(0).Typ.DType {
+	g := lines(b.in(0).Typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
+	return positionsOf(b, b.in(0), b.out(0), g, b.n.Op == ir.ArgMax), nil
+}
+
+// positionsOf returns a function that stores the positions of the largest (or smallest) elements of lines.
+func positionsOf(b *build, in, out *plan.Operand, g geometry.AxisGroup, largest bool) func() {
+	switch in.Typ.DType {
 	case ir.Float32:
-		return argOf[float32](b), nil
+		return argOf[float32](b, in, out, g, largest)
 	case ir.Float64:
-		return argOf[float64](b), nil
+		return argOf[float64](b, in, out, g, largest)
 	case ir.Bool, ir.Uint8:
-		return argOf[uint8](b), nil
+		return argOf[uint8](b, in, out, g, largest)
 	case ir.Int8:
-		return argOf[int8](b), nil
+		return argOf[int8](b, in, out, g, largest)
 	case ir.Int16:
-		return argOf[int16](b), nil
+		return argOf[int16](b, in, out, g, largest)
 	case ir.Int32:
-		return argOf[int32](b), nil
+		return argOf[int32](b, in, out, g, largest)
 	case ir.Int64:
-		return argOf[int64](b), nil
+		return argOf[int64](b, in, out, g, largest)
 	case ir.Uint16:
-		return argOf[uint16](b), nil
+		return argOf[uint16](b, in, out, g, largest)
 	case ir.Uint32:
-		return argOf[uint32](b), nil
+		return argOf[uint32](b, in, out, g, largest)
 	}
-	return argOf[uint64](b), nil
+	return argOf[uint64](b, in, out, g, largest)
 }
 
 // lines views a shape as (outer, length, inner) around an axis.
@@ -38,12 +44,10 @@ func lines(s ir.Shape, axis int) geometry.AxisGroup {
 	return geometry.AxisGroup{Outer: s[:axis].Size(), Length: s[axis], Inner: s[axis+1:].Size()}
 }
 
-// argOf returns the position of the first largest (or smallest) element. NaN counts as larger (or smaller) than any
+// argOf finds the position of the first largest (or smallest) element. NaN counts as larger (or smaller) than any
 // other.
-func argOf[T block.Number](b *build) func() {
-	in, out := b.in(0), b.out(0)
-	g := lines(in.Typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
-	largest, op := b.n.Op == ir.ArgMax, ir.Minimum
+func argOf[T block.Number](b *build, in, out *plan.Operand, g geometry.AxisGroup, largest bool) func() {
+	op := ir.Minimum
 	if largest {
 		op = ir.Maximum
 	}
@@ -53,7 +57,7 @@ func argOf[T block.Number](b *build) func() {
 		return argOfStrided(block.View[T](x, (length-1)*inner+1), inner, largest)
 	})
 	if planes != nil && planes.turnsPlaces(g) {
-		return turnedArg(b, g, planes)
+		return turnedArg(b, in, out, g, planes)
 	}
 	return b.rt().parallel(g.Outer*g.Inner, grain(g.Length), func(w *worker, lo, hi int) {
 		x, y := plan.Data[T](in), plan.Data[int32](out)
@@ -90,8 +94,8 @@ func argOf[T block.Number](b *build) func() {
 }
 
 // turnedArg is argOf for short lines.
-func turnedArg(b *build, g geometry.AxisGroup, p *planes) func() {
-	in, out, line := b.in(0), b.out(0), g.Length*g.Inner
+func turnedArg(b *build, in, out *plan.Operand, g geometry.AxisGroup, p *planes) func() {
+	line := g.Length * g.Inner
 	return b.rt().parallel(g.Outer, grain(line), func(w *worker, lo, hi int) {
 		p.turned(w, plan.Data[int32](out)[lo*g.Inner:hi*g.Inner], unsafe.Add(in.Ptr(), lo*line*p.size), g.Length, g.Inner)
 	})

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -24,8 +25,8 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 			return at
 		}
 	}
-	if !ok && isKey[T]() && len(x) < minBranching {
-		return firstByKeys(x, 1, largest)
+	if !ok && isKey[T]() && (len(x) < minBranching || unsafe.Sizeof(x[0]) == 1) {
+		return firstOfRow(x, largest)
 	}
 	if largest {
 		return firstLargest(x)
@@ -98,8 +99,8 @@ const (
 	leastFloats = 24
 )
 
-// minBranching is the length from which on, in contiguous rows, new extremes are so rare that branches on them are
-// predicted.
+// minBranching is the length from which on, in contiguous rows of numbers of more than a byte, new extremes are so rare
+// that branches on them are predicted.
 const minBranching = 64
 
 // isKey reports whether elements of the type, which is not float32, fit into a key beside their positions: see
@@ -124,6 +125,30 @@ func firstByKeys[T block.Number](x []T, stride int, largest bool) int {
 		best = min(best, int64(x[k])<<32|int64(i))
 	}
 	return int(best & (1<<32 - 1))
+}
+
+// firstOfRow is firstByKeys for a row, whose keys are compared in four groups that do not wait for each other.
+func firstOfRow[T block.Number](x []T, largest bool) int {
+	flip := int64(0) // of the bits of all keys, of which the largest is looked for
+	if !largest {
+		flip = -1 << 32
+	}
+	a := int64(math.MinInt64)
+	b, c, d := a, a, a
+	place := int64(1<<32 - 1) // among equal numbers, the first has the largest key
+	for ; len(x) >= 4; x = x[4:] {
+		four := (*[4]T)(x)
+		a = max(a, int64(four[0])<<32^flip+place)
+		b = max(b, int64(four[1])<<32^flip+(place-1))
+		c = max(c, int64(four[2])<<32^flip+(place-2))
+		d = max(d, int64(four[3])<<32^flip+(place-3))
+		place -= 4
+	}
+	for _, v := range x {
+		a = max(a, int64(v)<<32^flip+place)
+		place--
+	}
+	return int(^uint32(max(a, b, c, d)))
 }
 
 func firstLargest[T block.Number](x []T) (at int) {

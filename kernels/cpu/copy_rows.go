@@ -193,6 +193,9 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 	done := 0
 	switch {
 	case n < 8:
+	case stride == size:
+		vec.Copy(plan.BytesAt(dst, n*size), plan.BytesAt(src, n*size))
+		return
 	case stride == -size:
 		done = vec.Reversed(dst, src, size, n)
 	case stride > size && stride%size == 0:

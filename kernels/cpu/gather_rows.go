@@ -12,7 +12,7 @@ import (
 // longer.
 func gatherRows(y, x []byte, at []int64, row int) {
 	switch {
-	case row >= 128 || row < 4:
+	case row >= 128 || row < 3:
 		for i, p := range at {
 			dst := y[i*row : (i+1)*row]
 			if p == dropped {
@@ -28,7 +28,7 @@ func gatherRows(y, x []byte, at []int64, row int) {
 	}
 }
 
-// gatherShortRows is gatherRows for rows of 4 to 64 bytes.
+// gatherShortRows is gatherRows for rows of 3 to 64 bytes.
 func gatherShortRows[P int32 | int64](y, x []byte, at []P, row int) {
 	switch {
 	case row >= 32:
@@ -37,8 +37,10 @@ func gatherShortRows[P int32 | int64](y, x []byte, at []P, row int) {
 		gatherEnds[piece16](y, x, at, row)
 	case row >= 8:
 		gatherEnds[uint64](y, x, at, row)
-	default:
+	case row >= 4:
 		gatherEnds[uint32](y, x, at, row)
+	default:
+		gatherEnds[uint16](y, x, at, row)
 	}
 }
 

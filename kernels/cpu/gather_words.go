@@ -30,7 +30,7 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 	case 8:
 		gather = gatherOperand[uint64]
 	default:
-		if row < 4 || row > 64 {
+		if row < 3 || row > 64 {
 			return nil, false
 		}
 		gather = func(out, in *plan.Operand, at []int32, lo int) {

@@ -63,28 +63,44 @@ func (c *ndCopy) inOrder() bool {
 }
 
 // runFilling copies the rows of outermost indices [lo, hi). The first one goes to offset begin. Behind each row it
-// fills the gap up to the next row or to end.
+// fills the gap up to the next row or to end. Rows that are equally far apart are copied together, and so are the gaps
+// between them.
 func (c *ndCopy) runFilling(dst, src unsafe.Pointer, begin, end, lo, hi int, fill func(first, end int)) {
 	last := len(c.dims) - 1
 	src = unsafe.Add(src, lo*c.src[0])
-	var o odometer
 	bytes := c.dims[last] * c.size
 	if last == 0 {
 		bytes = (hi - lo) * c.size
+		copyRows(unsafe.Add(dst, begin), src, 1, bytes, 0, 0)
+		fill(begin+bytes, end)
+		return
+	}
+	rows, to, from := c.dims[last-1], c.dst[last-1], c.src[last-1]
+	var o odometer
+	if last == 1 {
+		rows = hi - lo
 	} else {
-		o.n = copy(o.dims[:], c.dims[:last])
+		o.n = copy(o.dims[:], c.dims[:last-1])
 		copy(o.dst[:], c.dst)
 		copy(o.src[:], c.src)
 		o.dims[0] = hi - lo
 	}
-	at, from := begin, 0
+	at, of := begin, 0
 	for more := true; more; {
-		copyRows(unsafe.Add(dst, at), unsafe.Add(src, from), 1, bytes, 0, 0)
+		copyRows(unsafe.Add(dst, at), unsafe.Add(src, of), rows, bytes, to, from)
+		if gap := to - bytes; gap >= leastRow && rows > 2 {
+			fill(at+bytes, at+to)
+			copyRows(unsafe.Add(dst, at+to+bytes), unsafe.Add(dst, at+bytes), rows-2, gap, to, 0)
+		} else {
+			for k := range rows - 1 {
+				fill(at+k*to+bytes, at+(k+1)*to)
+			}
+		}
 		next := end
-		if more = o.next(); more {
+		if more = o.n > 0 && o.next(); more {
 			next = begin + o.to
 		}
-		fill(at+bytes, next)
-		at, from = next, o.from
+		fill(at+(rows-1)*to+bytes, next)
+		at, of = next, o.from
 	}
 }

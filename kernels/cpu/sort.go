@@ -15,8 +15,39 @@ func buildSort(b *build) (func(), error) {
 }
 
 func buildTopK(b *build) (func(), error) {
-	s := b.in(0).Typ.Shape
-	return dispatchSort(b, lines(s, len(s)-1), b.n.Attrs.(ir.TopKAttrs).K, keysOf(b.in(0).Typ.DType, true), nil), nil
+	s, k := b.in(0).Typ.Shape, b.n.Attrs.(ir.TopKAttrs).K
+	g := lines(s, len(s)-1)
+	if k == 1 && g.Length > 1 {
+		return topOne(b, g), nil
+	}
+	return dispatchSort(b, g, k, keysOf(b.in(0).Typ.DType, true), nil), nil
+}
+
+// topOne writes the largest element of every line and its position.
+func topOne(b *build, g geometry.AxisGroup) func() {
+	in, values, positions := b.in(0), b.out(0), b.out(1)
+	find := positionsOf(b, in, positions, g, true)
+	read := b.rt().parallel(g.Outer, grain(4), func(_ *worker, lo, hi int) {
+		at := plan.Data[int32](positions)[lo:hi]
+		switch in.Typ.DType.Size() {
+		case 1:
+			readEach(plan.Data[uint8](values)[lo:hi], plan.Data[uint8](in), at, lo, g.Length)
+		case 2:
+			readEach(plan.Data[uint16](values)[lo:hi], plan.Data[uint16](in), at, lo, g.Length)
+		case 4:
+			readEach(plan.Data[uint32](values)[lo:hi], plan.Data[uint32](in), at, lo, g.Length)
+		default:
+			readEach(plan.Data[uint64](values)[lo:hi], plan.Data[uint64](in), at, lo, g.Length)
+		}
+	})
+	return func() { find(); read() }
+}
+
+// readEach reads one element of each line of n elements, from line first on.
+func readEach[T any](y, x []T, at []int32, first, n int) {
+	for i := range y {
+		y[i] = x[(first+i)*n+int(at[i])]
+	}
 }
 
 func dispatchSort(b *build, g geometry.AxisGroup, k int, keys sortKeys, kth []int) func() {

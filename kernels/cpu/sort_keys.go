@@ -104,9 +104,19 @@ func (k *sortKeys) reload(pairs []uint64, stride int, lower bool) {
 	if lower {
 		shift = 0
 	}
+	flip := k.sign ^ (uint64(k.down)<<32 | uint64(k.down))
+	if k.d == ir.Float64 {
+		for i, pair := range pairs {
+			at := uint64(uint32(pair))
+			key := doubleKey(*(*uint64)(unsafe.Add(k.x, int(at)*stride*8))) ^ flip
+			pairs[i] = key>>(shift&63)<<32 | at
+		}
+		return
+	}
 	for i, pair := range pairs {
 		at := uint64(uint32(pair))
-		pairs[i] = uint64(uint32(k.wideKey(int(at)*stride)>>shift))<<32 | at
+		key := *(*uint64)(unsafe.Add(k.x, int(at)*stride*8)) ^ flip
+		pairs[i] = key>>(shift&63)<<32 | at
 	}
 }
 
@@ -120,8 +130,52 @@ func (k *sortKeys) wideKey(at int) uint64 {
 	return key ^ (uint64(k.down)<<32 | uint64(k.down))
 }
 
+// cutKeys replaces 64-bit elements by their keys, with other bits in place of the lowest ones of a position in a line
+// of a network.
+func (k *sortKeys) cutKeys(x []uint64, low uint64) {
+	flip := k.sign ^ (uint64(k.down)<<32 | uint64(k.down))
+	if k.d == ir.Float64 {
+		for i, bits := range x {
+			x[i] = (doubleKey(bits)^flip)&^(1<<networkBits-1) ^ low
+		}
+		return
+	}
+	for i, bits := range x {
+		x[i] = (bits^flip)&^(1<<networkBits-1) ^ low
+	}
+}
+
+// wideKeys replaces 64-bit elements by their keys, and returns the least and the largest.
+func (k *sortKeys) wideKeys(x []uint64) (least, most uint64) {
+	least = math.MaxUint64
+	down := uint64(k.down)<<32 | uint64(k.down)
+	if k.d == ir.Float64 {
+		for i, bits := range x {
+			key := doubleKey(bits) ^ down
+			x[i] = key
+			least, most = min(least, key), max(most, key)
+		}
+		return least, most
+	}
+	for i, bits := range x {
+		key := bits ^ k.sign ^ down
+		x[i] = key
+		least, most = min(least, key), max(most, key)
+	}
+	return least, most
+}
+
 // doubleKey is floatKey for float64.
 func doubleKey(bits uint64) uint64 {
+	const least, infinite = 1 << 52, 0x7ff << 52 // the bits of the smallest normal number
+	if bits&math.MaxInt64-least > infinite-least {
+		return specialDoubleKey(bits)
+	}
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+}
+
+// specialDoubleKey is specialKey for float64.
+func specialDoubleKey(bits uint64) uint64 {
 	switch v := math.Float64frombits(bits); {
 	case v != v:
 		return math.MaxUint64

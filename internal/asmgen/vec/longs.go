@@ -26,6 +26,7 @@ func (m machine) longs() {
 			Store(Memory{Base: dst}, k.f(p.copy(Memory{Base: a}), p.copy(Memory{Base: b})))
 		})
 	}
+	m.orderLongs()
 	negative := func(x vector) vector { return p.two(SubtractInt, p.zero(), x) }
 	for _, k := range []struct {
 		name string
@@ -83,5 +84,19 @@ func (m machine) halfLoop(n Scalar, pointers []Scalar, short Scalar, by int, bod
 	m.doubleLoop(n, pointers, func() {
 		body()
 		Increase(short, Number(by))
+	})
+}
+
+// orderLongs leaves the smaller ones of pairs of integers in x, and the larger ones in y.
+func (m machine) orderLongs() {
+	m.begin("", "orderLongs", "x, y unsafe.Pointer, n uintptr", "")
+	Float64()
+	p := precise{m}
+	x, y, n := param("x"), param("y"), param("n")
+	m.doubleLoop(n, []Scalar{x, y}, func() {
+		a, b := p.copy(Memory{Base: x}), p.copy(Memory{Base: y})
+		swapped := lessInts(b, a)
+		Store(Memory{Base: x}, p.choose(swapped, b, a))
+		Store(Memory{Base: y}, p.choose(swapped, a, b))
 	})
 }

@@ -15,7 +15,7 @@
 //	NotZero, Finite                   (dst []uint8, x []float32)
 //	Choose                            (dst, mask, a, b)            a where the mask is not 0, else b; 32 bits each
 //	AddInts, SubInts, MulInts, MaxInts, MinInts, ShiftInts, ShiftIntsRight, ShiftUintsRight   32 bits; Bits, Flip: bitwise, of any type
-//	AddLongs, SubLongs, MaxLongs, MinLongs, MaxUlongs, MinUlongs, NegLongs, AbsLongs, SignLongs, CompareLongs   64 bits
+//	AddLongs, SubLongs, MaxLongs, MinLongs, MaxUlongs, MinUlongs, OrderLongs, NegLongs, AbsLongs, SignLongs, CompareLongs   64 bits
 //	FloatsToDoubles, DoublesToFloats                               exact, and rounded to nearest
 //	BytesToFloats, IntsToFloats, FloatsToInts                      rounded to nearest; towards zero and saturating
 //	Affine                            (dst, x []T, a, b T)         a·x + b

@@ -62,6 +62,14 @@ func MinUlongs(dst, a, b []uint64) {
 	longs(opMinUlongs, func(a, b uint64) uint64 { return min(a, b) }, dst, a, b)
 }
 
+// OrderLongs leaves the smaller ones of pairs of numbers in x, and the larger ones in y.
+func OrderLongs(x, y []int64) {
+	y = y[:len(x)]
+	for i := orderLongs(x, y); i < len(x); i++ {
+		x[i], y[i] = min(x[i], y[i]), max(x[i], y[i])
+	}
+}
+
 // NegLongs stores −x.
 func NegLongs(dst, x []int64) { longsOf(opNegLongs, func(v int64) int64 { return -v }, dst, x) }
 

@@ -55,6 +55,11 @@ func TestLongs(t *testing.T) {
 				}
 				require.Equal(t, append([]int64(nil), dst...), own, name)
 			}
+			low, high := guard.Copy(t, a, false), guard.Copy(t, b, false)
+			OrderLongs(low, high)
+			for i := range a {
+				require.Equal(t, [2]int64{min(a[i], b[i]), max(a[i], b[i])}, [2]int64{low[i], high[i]}, "%d and %d, %d of %d", a[i], b[i], i, n)
+			}
 			one := func(f func(dst, x []int64)) func(dst, a, b []int64) { return func(dst, a, _ []int64) { f(dst, a) } }
 			signless := func(f func(dst, a, b []uint64)) func(dst, a, b []int64) {
 				return func(dst, a, b []int64) {

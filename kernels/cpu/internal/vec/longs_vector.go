@@ -29,3 +29,16 @@ func convert64(op convert64Op, dst, x unsafe.Pointer, to, from, n int) int {
 	}
 	return n
 }
+
+// orderLongs orders as many pairs as make whole vectors, and returns their number.
+func orderLongs(x, y []int64) int {
+	wide, ok := vectors()
+	if !ok {
+		return 0
+	}
+	n := len(x) &^ 7
+	for i := 0; i < n; i += callElements {
+		callOrderLongs(wide, unsafe.Pointer(&x[i]), unsafe.Pointer(&y[i]), uintptr(min(callElements, n-i)))
+	}
+	return n
+}

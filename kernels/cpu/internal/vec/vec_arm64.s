@@ -47544,6 +47544,30 @@ next:
 	BNE next
 	RET
 
+// orderLongsNEON is orderLongsAVX2 with two registers for one.
+TEXT ·orderLongsNEON(SB), NOSPLIT, $0-24
+	MOVD x+0(FP), R0
+	MOVD y+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x4ee23404 // cmgt v4.2D, v0.2D, v2.2D
+	WORD $0x4ee33425 // cmgt v5.2D, v1.2D, v3.2D
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	VBIT V4.B16, V2.B16, V6.B16
+	VBIT V5.B16, V3.B16, V7.B16
+	FSTPQ (F6, F7), 0(R0)
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
 // negLongsNEON is negLongsAVX2 with two registers for one.
 TEXT ·negLongsNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0

@@ -2844,6 +2844,15 @@ func callNesterov64(wide bool, w, v, gradient unsafe.Pointer, n uintptr, scalars
 }
 
 //go:noinline
+func callOrderLongs(wide bool, x, y unsafe.Pointer, n uintptr) {
+	if wide {
+		orderLongsAVX512(x, y, n)
+	} else {
+		orderLongsAVX2(x, y, n)
+	}
+}
+
+//go:noinline
 func callCompare64(wide bool, op compare64Op, dst, a, b unsafe.Pointer, n uintptr) {
 	switch op {
 	case opLongsEqual:
@@ -5412,6 +5421,12 @@ func minUlongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func minUlongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func orderLongsAVX2(x, y unsafe.Pointer, n uintptr)
+
+//go:noescape
+func orderLongsAVX512(x, y unsafe.Pointer, n uintptr)
 
 //go:noescape
 func negLongsAVX2(dst, x unsafe.Pointer, n uintptr)

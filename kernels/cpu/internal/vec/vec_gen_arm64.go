@@ -1266,6 +1266,11 @@ func callNesterov64(wide bool, w, v, gradient unsafe.Pointer, n uintptr, scalars
 }
 
 //go:noinline
+func callOrderLongs(wide bool, x, y unsafe.Pointer, n uintptr) {
+	orderLongsNEON(x, y, n)
+}
+
+//go:noinline
 func callCompare64(wide bool, op compare64Op, dst, a, b unsafe.Pointer, n uintptr) {
 	switch op {
 	case opLongsEqual:
@@ -2350,6 +2355,9 @@ func maxUlongsNEON(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func minUlongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func orderLongsNEON(x, y unsafe.Pointer, n uintptr)
 
 //go:noescape
 func negLongsNEON(dst, x unsafe.Pointer, n uintptr)
