@@ -221,9 +221,13 @@ func smallerOf[T block.Number](row, best []T, at []int32, i int32) {
 
 // leastIntegers is the length of rows from which on [argOfIntegers] pays; leastSmalls is that for one or two bytes.
 const (
-	leastIntegers = 1024
+	leastIntegers = 512
 	leastSmalls   = 128
 )
+
+// fewLeft is a number of elements that are compared one by one in as little time as a call of a kernel takes. It is a
+// multiple of the lengths of vectors.
+const fewLeft = 64
 
 // argOfIntegers finds the first largest (or smallest) of many integers. It cuts them into pieces and combines these
 // with extreme. It returns -1 if that does not pay or the numbers are not integers.
@@ -234,10 +238,21 @@ func argOfIntegers[T block.Number](x, scratch []T, largest bool, extreme block.F
 		return -1
 	}
 	acc := scratch[:min(len(scratch), len(x)/4)]
+	combine := func(with []T) {
+		p := unsafe.Pointer(unsafe.SliceData(acc))
+		extreme(p, p, unsafe.Pointer(unsafe.SliceData(with)), nil, len(acc))
+	}
 	rest := x[copy(acc, x):]
 	for ; len(rest) >= len(acc); rest = rest[len(acc):] {
-		p := unsafe.Pointer(unsafe.SliceData(acc))
-		extreme(p, p, unsafe.Pointer(unsafe.SliceData(rest)), nil, len(acc))
+		combine(rest)
+	}
+	if len(rest) > fewLeft {
+		combine(x[len(x)-len(acc):]) // that some numbers take part twice changes nothing
+		rest = nil
+	}
+	for n := len(acc); n > 2*fewLeft; n = len(acc) {
+		acc = acc[:(n/2+fewLeft-1)&^(fewLeft-1)]
+		combine(acc[:n][n-len(acc):])
 	}
 	best := acc[0]
 	for _, list := range [][]T{acc, rest} {

@@ -77,6 +77,10 @@ func (l *digitLine[T]) fill(lo, hi uint32, key uint16) {
 }
 
 func (l *digitLine[T]) sortBytes() {
+	if l.stride == 1 && l.k == l.n {
+		l.sortAllBytes()
+		return
+	}
 	var counts, next [256]uint32
 	flip := uint8(l.flip)
 	for i := range l.n {
@@ -91,6 +95,32 @@ func (l *digitLine[T]) sortBytes() {
 	}
 	for key, lo := range counts {
 		l.fill(lo, next[key], uint16(key))
+	}
+}
+
+// sortAllBytes is sortBytes for a contiguous line whose elements are all needed.
+func (l *digitLine[T]) sortAllBytes() {
+	var counts, others, next [256]uint32 // two counters, because equal neighbours would wait for each other
+	flip, x, at := uint8(l.flip), l.x[:l.n], l.at[:l.n]
+	for i := 1; i < len(x); i += 2 {
+		counts[uint8(x[i-1])^flip]++
+		others[uint8(x[i])^flip]++
+	}
+	if len(x)%2 == 1 {
+		counts[uint8(x[len(x)-1])^flip]++
+	}
+	for i, c := range others {
+		counts[i] += c
+	}
+	digitPlaces(&counts)
+	next = counts
+	for i, v := range x {
+		to := &next[uint8(v)^flip]
+		at[*to] = int32(i)
+		*to++
+	}
+	for key, lo := range counts {
+		fillWith(l.y[lo:next[key]], T(uint16(key)^l.flip))
 	}
 }
 

@@ -175,8 +175,8 @@ func (s *network) loadWide() (exact bool) {
 	return shift == 0
 }
 
-// wideRange reports whether the keys of the first line alone need more bits than there are, as those of floats with both
-// signs do.
+// wideRange reports whether the keys of the first line alone need more bits than there are, as those of floats with
+// both signs do.
 func (s *network) wideRange() bool {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for j := range s.n {

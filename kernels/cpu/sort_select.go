@@ -3,6 +3,9 @@ package cpu
 import (
 	"math"
 	"slices"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 const (
@@ -39,10 +42,14 @@ func (l *sortedLine) insertFirst(k int) []uint64 {
 // insertFirstWide is insertFirst for 64-bit keys.
 func (l *sortedLine) insertFirstWide(k int) []uint64 {
 	keys, best := l.spare[:k], l.pairs[:k]
-	have := 0
+	have, float, last := 0, l.d == ir.Float64, uint64(0)
+	flip := l.sign ^ (uint64(l.down)<<32 | uint64(l.down))
 	for at := range l.n {
-		key := l.wideKey(at * l.stride)
-		if have == k && key >= keys[k-1] {
+		key := *(*uint64)(unsafe.Add(l.x, at*l.stride*8))
+		if float {
+			key = doubleKey(key)
+		}
+		if key ^= flip; key >= last && have == k {
 			continue
 		}
 		i := have
@@ -55,6 +62,7 @@ func (l *sortedLine) insertFirstWide(k int) []uint64 {
 			keys[i], best[i] = keys[i-1], best[i-1]
 		}
 		keys[i], best[i] = key, uint64(at)
+		last = keys[have-1]
 	}
 	return best
 }
