@@ -224,6 +224,7 @@ random-networks: ## NETWORKS random networks with open axes beside Keras: shapes
 	RANDOM_PREPARE_COUNT=$(NETWORKS) RANDOM_PREPARE_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshPrepare -count=1 -v -timeout 120m
 	RANDOM_INPUTS_COUNT=$(NETWORKS) RANDOM_INPUTS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshSpoiltCalls -count=1 -v -timeout 120m
 	RANDOM_EDGES_COUNT=$(NETWORKS) RANDOM_EDGES_SEED=$(SEED) $(GO) test ./internal/randomops -run TestFreshEdges -count=1 -v -timeout 120m
+	RANDOM_EMPTY_MEASURES_COUNT=$(NETWORKS) RANDOM_EMPTY_MEASURES_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshEmptyMeasures -count=1 -v -timeout 120m
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s
