@@ -348,6 +348,8 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 		return addEach[float64]
 	case kind == ir.Sum && d == ir.Int32:
 		return addEach[int32]
+	case kind == ir.Sum && d == ir.Int64:
+		return addEach[int64]
 	case (kind == ir.Max || kind == ir.Min) && d == ir.Float32:
 		return extremeEach[float32](kind == ir.Max)
 	case (kind == ir.Max || kind == ir.Min) && d == ir.Float64:

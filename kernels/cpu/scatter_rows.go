@@ -61,7 +61,12 @@ func scatterRowsOf(kind ir.Kind, d ir.DType, combine block.Func) func(base, src 
 			}
 		}
 	}
-	if kind != ir.Max && kind != ir.Min {
+	switch {
+	case kind == ir.Sum && d == ir.Int32:
+		return addIntegersAt[int32](rows)
+	case kind == ir.Sum && d == ir.Int64:
+		return addIntegersAt[int64](rows)
+	case kind != ir.Max && kind != ir.Min:
 		return rows
 	}
 	switch d {
@@ -75,8 +80,19 @@ func scatterRowsOf(kind ir.Kind, d ir.DType, combine block.Func) func(base, src 
 	return rows
 }
 
-// shortExtreme is the length of a row up to which a loop computes extremes faster than a call.
+// shortExtreme is the length of a row up to which a loop computes extremes, or sums of integers, faster than a call.
 const shortExtreme = 8
+
+// addIntegersAt is scatterRowsOf for sums of integers. Long rows use the given loop.
+func addIntegersAt[T int32 | int64](long func(base, src unsafe.Pointer, at []int64, row, end, inner, n int)) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+	return func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+		if n > shortExtreme || end == 0 || len(at) == 0 {
+			long(base, src, at, row, end, inner, n)
+			return
+		}
+		addShortRowsAt[T](base, src, at, row, end, inner, n)
+	}
+}
 
 // extremeRowsAt is scatterRowsOf for extremes, with the rules of extremeEach. Long rows use the given loop.
 func extremeRowsAt[T block.Number](largest bool, long func(base, src unsafe.Pointer, at []int64, row, end, inner, n int)) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
@@ -132,7 +148,7 @@ const (
 )
 
 // addShortRowsAt is addRowsAt for rows of a few elements.
-func addShortRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+func addShortRowsAt[T block.Number](base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 	y, x := block.View[T](base, (end-1)*inner+n), block.View[T](src, (len(at)-1)*inner+n)
 	for i, p := range at {
 		if int(p) < row || int(p) >= end {

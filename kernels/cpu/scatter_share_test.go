@@ -16,7 +16,7 @@ import (
 // workers: duplicate indices, indices out of range in the modes that allow them, no indices, and no elements.
 func TestScattersAreShared(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 2))
-	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int8, ir.BFloat16}
+	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Int8, ir.BFloat16}
 	kinds := []ir.Kind{ir.Sum, ir.Sum, ir.Sum, ir.Set, ir.Max, ir.Min}
 	pieces := 0
 	for try := range 80 {

@@ -76,6 +76,8 @@ func scatterWordsOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at 
 		return addWords[float64]
 	case kind == ir.Sum && d == ir.Int32:
 		return addWords[int32]
+	case kind == ir.Sum && d == ir.Int64:
+		return addWords[int64]
 	}
 	return nil
 }
