@@ -32,7 +32,7 @@ func solveLeastSquares(a, b *Tensor, limit float64) *Tensor {
 	case m < n: //dim:known factors are of known sizes
 		q, factor := Qr(adjoint(a), false)
 		r, solve = factor, func() *Tensor { return Matmul(q, SolveTriangular(adjoint(factor), b, true)) }
-	case k <= fewRightSides:
+	case k <= fewRightSides: //dim:known
 		both := Concatenate(-1, a, b)
 		if m < n+k { //dim:known
 			both = Pad(both, []int{0, 0}, []int{n + k - m, 0}, 0) //dim:known rows of zeros change no sum
