@@ -82,7 +82,7 @@ func (c *call) edgeDiffers() string {
 		return "means of nothing are NaN, as with NumPy"
 	case refused && of("normalize"):
 		return "the order Infinity is taken"
-	case !refused && of("slice top_k argpartition conv depthwise_conv separable_conv conv_transpose"):
+	case !refused && of("slice top_k argpartition conv depthwise_conv separable_conv conv_transpose extract_sequences"):
 		return "places outside and windows that do not fit are refused: a mistake most likely"
 	case of("heaviside") && first.DType == "bool":
 		return "bools are numbers of either type"
