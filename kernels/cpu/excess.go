@@ -15,9 +15,13 @@ import (
 // save memory, stay in 16 bits.
 
 const (
-	mostExcess = 64 << 20 // bytes by which results that are alive at the same time may exceed those in 16 bits
-	keptRows   = 8        // rows up to which a product in pairs takes as long as reading its weights
-	widenedRow = 1        // the same for products that widen their weights: from two rows on, widening takes up to 1.8 times as long
+	// Bytes by which results that are alive at the same time may exceed those in 16 bits. A training step keeps many of
+	// them for its gradients, and half of their memory is what people use 16 bits for.
+	mostExcess         = 64 << 20
+	mostTrainingExcess = 24 << 20
+
+	keptRows   = 8 // rows up to which a product in pairs takes as long as reading its weights
+	widenedRow = 1 // the same for products that widen their weights: from two rows on, widening takes up to 1.8 times as long
 
 	// mostInCache is the largest size in float32 of weights that stay in the caches whatever else a program reads.
 	mostInCache = 64 << 10
@@ -34,7 +38,10 @@ func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess, Inputs: !onlyHalves(p)}
 	if isInference(p) {
 		o.Keep = readsMemory(p)
-	} else if micro.Pairs() && isa.Active().Has(isa.Vectors512) && wide(ir.BFloat16) { // not measured elsewhere
+		return pass.ExcessPrecision(o)
+	}
+	o.Most = mostTrainingExcess
+	if micro.Pairs() && isa.Active().Has(isa.Vectors512) && wide(ir.BFloat16) { // not measured elsewhere
 		o.Keep = activePairCosts().gainsAlone(p)
 	}
 	return pass.ExcessPrecision(o)
