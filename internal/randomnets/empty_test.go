@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
-	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/optimizers"
@@ -41,7 +40,7 @@ type emptyAnswer struct {
 // shapes and numbers, losses and what a step makes of them, on as many replicas, too, that some have nothing.
 func TestEmpty(t *testing.T) { emptyModels(t, recorded.Folder(t, "testdata/empty.tar.gz")) }
 
-// TestFreshEmpty has randomempty.py draw.
+// TestFreshEmpty compares layers that randomempty.py draws now.
 func TestFreshEmpty(t *testing.T) {
 	python := pythonOf(t)
 	folder := draw(t, python, "randomempty.py", "RANDOM_EMPTY", "30")
@@ -102,15 +101,7 @@ func (c *emptyModel) check(path string, number int) (err error) {
 		if replicas > 1 && apartOnReplicas(m) {
 			break
 		}
-		var devices []string
-		for i := range replicas {
-			devices = append(devices, fmt.Sprint("cpu:", i))
-		}
-		strategy, err := distribute.NewMirroredStrategy(devices...)
-		if err != nil {
-			return err
-		}
-		m, err := keras.LoadModel(path, distribute.Scope(strategy))
+		m, err := loadOn(path, replicas)
 		if err != nil {
 			return err
 		}

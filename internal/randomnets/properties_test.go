@@ -58,15 +58,8 @@ func (c *recording) replicated(path string) error {
 	if c.Targets == nil || c.Alone {
 		return nil
 	}
-	var devices []string
-	for i := range 2 + c.Seed%3 {
-		devices = append(devices, fmt.Sprint("cpu:", i))
-	}
-	strategy, err := distribute.NewMirroredStrategy(devices...)
-	if err != nil {
-		return err
-	}
-	m, err := keras.LoadModel(path, distribute.Scope(strategy))
+	replicas := 2 + c.Seed%3
+	m, err := loadOn(path, replicas)
 	if err != nil {
 		return err
 	}
@@ -85,13 +78,13 @@ func (c *recording) replicated(path string) error {
 	}
 	scores, err := m.TrainOnBatch(context.Background(), data.Arrays(x, y))
 	if err != nil {
-		return fmt.Errorf("%d replicas: %w", len(devices), err)
+		return fmt.Errorf("%d replicas: %w", replicas, err)
 	}
 	if got := scores["loss"]; !c.near(got, c.Loss) {
-		return fmt.Errorf("%d replicas: the loss is %g, one replica's %g", len(devices), got, c.Loss)
+		return fmt.Errorf("%d replicas: the loss is %g, one replica's %g", replicas, got, c.Loss)
 	}
 	if err := predicts(m, x, c.After); err != nil {
-		return fmt.Errorf("after a step of %d replicas: %w", len(devices), err)
+		return fmt.Errorf("after a step of %d replicas: %w", replicas, err)
 	}
 	return nil
 }
@@ -167,4 +160,17 @@ func attempt(m *keras.Model, given []data.Array) (err error) {
 	}
 	_, err = m.PredictAll(context.Background(), data.Arrays(list, nil))
 	return err
+}
+
+// loadOn reads a model for so many replicas.
+func loadOn(path string, replicas int) (*keras.Model, error) {
+	var devices []string
+	for i := range replicas {
+		devices = append(devices, fmt.Sprint("cpu:", i))
+	}
+	strategy, err := distribute.NewMirroredStrategy(devices...)
+	if err != nil {
+		return nil, err
+	}
+	return keras.LoadModel(path, distribute.Scope(strategy))
 }

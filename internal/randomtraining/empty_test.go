@@ -8,7 +8,7 @@ func TestEmptyMeasures(t *testing.T) {
 	compareMeasures(t, load[measure](t, "RANDOM_EMPTY_MEASURES", "testdata/empty.json.gz"))
 }
 
-// TestFreshEmptyMeasures has empty.py draw.
+// TestFreshEmptyMeasures compares losses and metrics that empty.py draws now.
 func TestFreshEmptyMeasures(t *testing.T) {
 	drawFresh(t, "empty.py", "RANDOM_EMPTY_MEASURES", "20")
 	TestEmptyMeasures(t)
