@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-parts bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-choices bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-parts bench-lengths bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-choices bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -127,6 +127,9 @@ bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's b
 
 bench-concurrent: ## predict from 1, 2 and 16 goroutines at once beside ONNX Runtime from as many threads; MODELS as above
 	./internal/benchpeers/run.sh concurrent $(or $(MODELS),recipes)
+
+bench-lengths: ## predict and train with batches of many lengths, on networks drawn at random, beside PyTorch
+	./internal/benchpeers/run.sh lengths
 
 bench-parts: ## optimizers, losses and metrics, drawn with random options, beside Keras's backends
 	./internal/benchpeers/run.sh parts

@@ -31,6 +31,9 @@ func (b islands) Open(d kernels.Device) error { return b.Backend.Open(onCPU(d)) 
 func (b islands) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
 	return b.Backend.NewBuffer(onCPU(d), t)
 }
+func (b islands) NewBorrowingBuffer(d kernels.Device, t ir.Type) (kernels.Borrower, error) {
+	return b.Backend.NewBorrowingBuffer(onCPU(d), t)
+}
 func (b islands) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	return b.Backend.NewQueue(onCPU(d))
 }

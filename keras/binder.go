@@ -21,6 +21,8 @@ type binder struct {
 	float    ir.DType // type that float inputs are converted to
 
 	inst    *distribute.Instance
+	types   [][]ir.Type // that it was acquired for, by replica
+	all     []int       // number of examples on each replica of all processes
 	columns []column
 	sizes   []int // number of examples on each replica of this process
 	skip    int   // number of examples before them, which other processes take
@@ -35,6 +37,7 @@ type binder struct {
 	staging *staging // where they are staged then
 	sized   bool     // known whether the instance has large outputs; see predicted_in_place.go
 	large   bool     // the instance has large outputs
+	key     uint64   // see binderPool
 
 	onCompile func(*distribute.Instance)
 }
@@ -161,7 +164,12 @@ func (f *binder) copyRows(p *parts, first, n int) (*distribute.Instance, error) 
 
 // fits reports whether n examples of the batch have the shapes that the current instance was compiled for.
 func (f *binder) fits(p *parts, n int) bool {
-	if f.inst == nil || p.len() != len(f.columns) || f.filled != f.filling.wants(n) || n != f.rows && !((f.pads || f.filled) && ir.PaddedRows(n) == f.rows) {
+	return f.inst != nil && f.matches(p, n)
+}
+
+// matches is fits for the instance that the binder had last.
+func (f *binder) matches(p *parts, n int) bool {
+	if p.len() != len(f.columns) || f.filled != f.filling.wants(n) || n != f.rows && !((f.pads || f.filled) && ir.PaddedRows(n) == f.rows) {
 		return false
 	}
 	rows := p.rows()
@@ -243,7 +251,7 @@ func (f *binder) acquire(p *parts, n int) error {
 	if err != nil {
 		return err
 	}
-	f.filled = filled
+	f.filled, f.types, f.all = filled, l.types, l.all
 	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, l.columns, l.sizes, n, 0, make([][]byte, len(l.columns))
 	f.planned, f.staging, f.sized = false, nil, false
 	for _, n := range l.all[:l.first] {
@@ -257,6 +265,12 @@ func (f *binder) acquire(p *parts, n int) error {
 		f.onCompile(inst)
 	}
 	return nil
+}
+
+// acquireAgain takes an instance for the shapes of the one that was released.
+func (f *binder) acquireAgain() (err error) {
+	f.inst, err = f.fn.AcquireSplit(f.types, f.all)
+	return err
 }
 
 // release returns the instance.

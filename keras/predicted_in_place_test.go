@@ -66,13 +66,13 @@ func TestLargeOutputsInPlace(t *testing.T) {
 			requireLargeOutputs(t, x, got)
 		}
 	}
-	for _, f := range m.predictions.binders {
+	for _, f := range m.predictions.binders.held {
 		for i := range 2 {
 			memory := f.inst.Output(0, i).Bytes()
 			require.Equal(t, len(memory), bytes.Count(memory, []byte{0}), "output %d was not computed in place", i)
 		}
 	}
-	require.NotEmpty(t, m.predictions.binders)
+	require.NotEmpty(t, m.predictions.binders.held)
 }
 
 func (m *Model) mustPredictAll(t *testing.T, a *data.ArraySource, n int) []data.Array {

@@ -30,13 +30,13 @@ type prediction struct {
 // predictions is what the predictions of a model leave behind for later ones. It is guarded by Model.mu.
 type predictions struct {
 	idle    []*prediction
-	first   int       // number of examples in the first batch
-	rows    *bool     // whether examples are independent; nil until a batch of another size comes
-	binders []*binder // each with an instance of the forward function; the last one used is at the end
+	first   int   // number of examples in the first batch
+	rows    *bool // whether examples are independent; nil until a batch of another size comes
+	binders binderPool
 	turns   chan struct{}
 }
 
-// predictionLimit bounds both lists: so many shapes and goroutines at a time run without allocations.
+// predictionLimit bounds the list of idle ones: so many goroutines at a time run without allocations.
 func predictionLimit() int { return max(leastPredictions, 2*runtime.GOMAXPROCS(0)) }
 
 const leastPredictions = 16
@@ -267,8 +267,10 @@ func (p *prediction) takeBinder(n int) error {
 		return nil
 	}
 	p.putBinder()
-	if p.binder = p.m.idleBinder(&p.parts, n); p.binder != nil {
-		return nil
+	f, err := p.idleBinder(n)
+	if err != nil || f != nil {
+		p.binder = f
+		return err
 	}
 	fn, err := p.m.predictFunction(&p.parts)
 	if err != nil {
@@ -279,24 +281,33 @@ func (p *prediction) takeBinder(n int) error {
 	return nil
 }
 
-func (m *Model) idleBinder(p *parts, n int) *binder {
+// idleBinder returns a binder with an instance for n examples, or nil if there is none for their shapes.
+func (p *prediction) idleBinder(n int) (*binder, error) {
+	m := p.m
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	list := m.predictions.binders
-	for i := len(list) - 1; i >= 0; i-- {
-		f := list[i]
-		f.pads = f.pads || n >= ir.LeastPaddedRows && m.predictions.rows != nil && *m.predictions.rows
-		if f.fn == m.predict && f.fits(p, n) {
-			copy(list[i:], list[i+1:])
-			list[len(list)-1] = nil
-			m.predictions.binders = list[:len(list)-1]
-			return f
-		}
+	rows, pads := m.programRows(n)
+	f, unused := m.predictions.binders.take(m.predict, &p.parts, n, rows, pads)
+	m.mu.Unlock()
+	if unused != nil {
+		m.park(unused)
 	}
-	return nil
+	if f == nil || f.inst != nil {
+		return f, nil
+	}
+	return f, f.acquireAgain()
 }
 
-// putBinder leaves the binder to the next call. If there are too many, the least recently used one is dropped.
+// park releases the binder's instance, and keeps the rest.
+func (m *Model) park(f *binder) {
+	f.release()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f.fn == m.predict {
+		m.predictions.binders.park(f)
+	}
+}
+
+// putBinder leaves the binder to the next call.
 func (p *prediction) putBinder() {
 	f := p.binder
 	p.binder = nil
@@ -305,27 +316,19 @@ func (p *prediction) putBinder() {
 	}
 	f.forget()
 	f.planned, f.staging = false, nil // for the data of the next call
+	f.key = f.shapeKey()
 	m := p.m
 	m.mu.Lock()
-	list := &m.predictions.binders
-	crowded := full(len(*list))
-	*list = append(*list, f)
-	f = nil
-	if crowded {
-		f = (*list)[0]
-		copy(*list, (*list)[1:])
-		(*list)[len(*list)-1] = nil
-		*list = (*list)[:len(*list)-1]
-	}
+	unused := m.predictions.binders.hold(f, max(1, cap(p.turn)))
 	m.mu.Unlock()
-	if f != nil {
-		f.release()
+	if unused != nil {
+		m.park(unused)
 	}
 }
 
 // forgetPredictions frees what predictions left behind, because the model has changed. Model.mu is held.
 func (m *Model) forgetPredictions() {
-	for _, f := range m.predictions.binders {
+	for _, f := range m.predictions.binders.held {
 		f.release()
 	}
 	m.predictions = predictions{}

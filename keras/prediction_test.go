@@ -190,7 +190,7 @@ func TestPredictAfterLayersChanged(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []float32{6}, y.Elements())
 	}
-	assert.Len(t, m.predictions.binders, 1, "what belongs to the old layers is gone")
+	assert.Len(t, m.predictions.binders.held, 1, "what belongs to the old layers is gone")
 }
 
 // TestConcurrentPredictions: many goroutines, alternating shapes, and weights that change meanwhile.
@@ -224,7 +224,7 @@ func TestConcurrentPredictions(t *testing.T) {
 		require.NoError(t, m.SetWeights(weights))
 	}
 	group.Wait()
-	assert.LessOrEqual(t, len(m.predictions.binders), predictionLimit())
+	assert.LessOrEqual(t, len(m.predictions.binders.held), predictionLimit())
 	assert.LessOrEqual(t, len(m.predictions.idle), predictionLimit())
 }
 

@@ -71,6 +71,16 @@ type SessionOptions struct {
 	Device Device
 	// Replica is its number among all replicas.
 	Replica int
+	// Scratch lends the session memory for intermediate values; nil: the session has its own.
+	Scratch *Scratch
+}
+
+// Scratch is memory for intermediate values of sessions on one device that share it. One of them runs at a time, and
+// none runs while another one is made. The zero value is ready for use. It lets a caller keep the programs of many
+// shapes: they need the memory of the largest instead of that of all. A backend that cannot share memory ignores it.
+type Scratch struct {
+	// Memory belongs to the backend. It is nil before the first session, and if the backend does not share.
+	Memory any
 }
 
 // Session is the memory of one replica for one program: intermediate values, and anything a backend keeps to repeat a

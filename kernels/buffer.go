@@ -34,6 +34,14 @@ type Borrower interface {
 	Borrow(memory []byte) error
 }
 
+// Deferrer is implemented by backends whose buffers can use the caller's memory.
+type Deferrer interface {
+	Backend
+	// NewBorrowingBuffer is NewBuffer for a buffer that usually uses the caller's memory: it gets memory of its own
+	// when it needs some.
+	NewBorrowingBuffer(d Device, t ir.Type) (Borrower, error)
+}
+
 // Stager is implemented by buffers on devices that copy from host memory of their own. If another goroutine writes that
 // memory in advance, the goroutine that runs steps loses no time.
 type Stager interface {

@@ -23,6 +23,7 @@ GOMLX_WORKER=$work/gomlx
 export TF_PY TORCH_PY GO_WORKER=$work/worker GOMLX_WORKER
 export BENCH_DIR=$work
 if [ "${1:-}" = models ]; then shift; exec python3 "$here/models.py" "$@"; fi
-if [ "${1:-}" = concurrent ]; then shift; exec "$TF_PY" "$here/concurrent.py" "$@"; fi
+if [ "${1:-}" = concurrent ]; then shift; exec "$TF_PY" "$here/callers.py" "$@"; fi
+if [ "${1:-}" = lengths ]; then shift; exec "$TORCH_PY" "$here/lengths.py" "$@"; fi
 if [ "${1:-}" = parts ]; then shift; exec python3 "$here/parts.py" "$@"; fi
 exec python3 "$here/run.py" "$@"

@@ -125,7 +125,7 @@ func (s system) rooms(h heap) (rooms []room) {
 	promised := 0 // memory that has been asked for, and takes pages as soon as somebody writes to it
 	if resident, ok := fieldOf(status, "VmRSS:"); ok && err == nil {
 		swapped, _ := fieldOf(status, "VmSwap:")
-		promised = max(h.mapped-resident-swapped-int(unwritten.Load()), 0)
+		promised = max(h.mapped-resident-swapped, 0)
 	}
 	// Idle memory of the heap is used first, so its pages count as room too.
 	if info, err := os.ReadFile(s.proc + "/meminfo"); err == nil {

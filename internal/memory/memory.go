@@ -17,11 +17,7 @@ const Addressable = min(1<<46, math.MaxInt)
 // least that size it is worth saying what they are for.
 const Noticed = 64 << 20
 
-var sinceLook, unwritten atomic.Int64
-
-// Unwritten records n bytes that were allocated but are seldom or never written to, or -n when they are freed. They use
-// addresses but no pages.
-func Unwritten(n int) { unwritten.Add(int64(n)) }
+var sinceLook atomic.Int64
 
 // Check refuses n bytes that the process cannot have besides what it has: more than the machine, its control groups,
 // the limit on its address space or GOMEMLIMIT leave. A larger allocation would end the process. n is of type float64

@@ -19,7 +19,10 @@ const Kind = "cpu"
 // Backend runs programs on the processor. "cpu:0", "cpu:1", ... are logical devices that share its cores.
 type Backend struct{}
 
-var _ kernels.Backend = Backend{}
+var (
+	_ kernels.Backend  = Backend{}
+	_ kernels.Deferrer = Backend{}
+)
 
 func init() { kernels.Register(Backend{}) }
 
@@ -39,16 +42,28 @@ func (Backend) Open(d kernels.Device) error {
 
 // NewBuffer allocates zeroed host memory.
 func (b Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
-	if err := b.Open(d); err != nil {
-		return nil, err
-	}
-	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(n int) bool { return n < 0 }) {
-		return nil, fmt.Errorf("cpu: cannot make a buffer of %v", t)
-	}
-	if err := plan.CheckMemory("a buffer of "+t.String(), float64(t.Bytes())); err != nil {
+	if err := b.checkBuffer(d, t); err != nil {
 		return nil, err
 	}
 	return newBuffer(d, t), nil
+}
+
+// NewBorrowingBuffer is NewBuffer for a buffer that usually uses the caller's memory.
+func (b Backend) NewBorrowingBuffer(d kernels.Device, t ir.Type) (kernels.Borrower, error) {
+	if err := b.checkBuffer(d, t); err != nil {
+		return nil, err
+	}
+	return &buffer{typ: t, device: d, deferred: true}, nil
+}
+
+func (b Backend) checkBuffer(d kernels.Device, t ir.Type) error {
+	if err := b.Open(d); err != nil {
+		return err
+	}
+	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(n int) bool { return n < 0 }) {
+		return fmt.Errorf("cpu: cannot make a buffer of %v", t)
+	}
+	return plan.CheckMemory("a buffer of "+t.String(), float64(t.Bytes()))
 }
 
 // NewQueue returns a queue that runs launches on the caller's goroutine: a launch has finished when it returns.

@@ -17,6 +17,8 @@ type buffer struct {
 	data   []byte // memory in use: own, or borrowed
 	own    []byte
 
+	deferred bool // own is made when it is needed; see memory
+
 	version  atomic.Uint64 // of the contents; see changing
 	borrowed bool          // data belongs to the caller
 	exposed  atomic.Bool   // Bytes has been called, so others may write the memory
@@ -40,14 +42,30 @@ func newBuffer(d kernels.Device, t ir.Type) *buffer {
 	return &buffer{typ: t, device: d, data: memory, own: memory}
 }
 
+// memory returns the memory in use.
+func (b *buffer) memory() []byte {
+	if b.deferred && b.data == nil {
+		b.useOwn()
+	}
+	return b.data
+}
+
+// useOwn makes the buffer use its own memory.
+func (b *buffer) useOwn() {
+	if b.deferred && b.own == nil {
+		b.own = plan.BufferBytes(b.typ.Bytes())
+	}
+	b.data, b.borrowed = b.own, false
+}
+
 // Borrow makes the buffer use the caller's memory. Kernels need no alignment, and never read or write beyond the end.
 func (b *buffer) Borrow(memory []byte) error {
 	if memory == nil {
 		b.data, b.borrowed = b.own, false
 		return nil
 	}
-	if err := b.check(len(memory)); err != nil {
-		return err
+	if n := b.typ.Bytes(); len(memory) != n || b.data == nil && !b.deferred && n > 0 {
+		return b.check(len(memory))
 	}
 	b.data, b.borrowed = memory, true
 	return nil
@@ -59,6 +77,8 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 	if !ok || !o.typ.Equal(b.typ) {
 		return fmt.Errorf("cpu: a buffer of %v cannot be exchanged with %T of %v", b.typ, other, other.Type())
 	}
+	b.useOwn()
+	o.useOwn()
 	b.changing()
 	o.changing()
 	b.own, o.own = o.own, b.own
@@ -77,16 +97,17 @@ func (b *buffer) Device() kernels.Device { return b.device }
 
 // Bytes returns the memory. The caller may write it at any time, so from now on programs read it afresh in each run.
 func (b *buffer) Bytes() []byte {
-	if len(b.data) > 0 {
+	memory := b.memory()
+	if len(memory) > 0 {
 		b.exposed.Store(true)
 	}
-	return b.data
+	return memory
 }
 
 // Free drops the memory. The garbage collector reclaims it once no view of it is left.
 func (b *buffer) Free() {
 	b.changing()
-	b.data, b.own = nil, nil
+	b.data, b.own, b.deferred = nil, nil, false
 	for _, k := range [...]*panels{&b.panels, &b.tiles} {
 		k.mu.Lock()
 		k.holds.Store(0)
@@ -107,7 +128,7 @@ func (b *buffer) check(n int) error {
 
 // Write copies src, which must be as long as the buffer, into it.
 func (b *buffer) Write(src []byte) error {
-	b.data, b.borrowed = b.own, false
+	b.useOwn()
 	if err := b.check(len(src)); err != nil {
 		return err
 	}
@@ -119,7 +140,7 @@ func (b *buffer) Write(src []byte) error {
 
 // Fill lets f write the buffer's own memory.
 func (b *buffer) Fill(f func(memory []byte) error) error {
-	b.data, b.borrowed = b.own, false
+	b.useOwn()
 	b.changing()
 	defer b.changing()
 	return f(b.data)
@@ -127,6 +148,7 @@ func (b *buffer) Fill(f func(memory []byte) error) error {
 
 // Read copies the buffer into dst, which must be as long.
 func (b *buffer) Read(dst []byte) error {
+	b.memory()
 	if err := b.check(len(dst)); err != nil {
 		return err
 	}
@@ -136,6 +158,7 @@ func (b *buffer) Read(dst []byte) error {
 
 // ReadRange copies the part of the buffer that begins at offset into dst.
 func (b *buffer) ReadRange(dst []byte, offset int) error {
+	b.memory()
 	if offset < 0 || offset > len(b.data)-len(dst) {
 		return fmt.Errorf("cpu: buffer of %v has %d bytes, %d were asked for from %d on", b.typ, len(b.data), len(dst), offset)
 	}
@@ -159,7 +182,7 @@ func (b *buffer) copyFrom(src kernels.Buffer) error {
 		return fmt.Errorf("cpu: a buffer of %v cannot be filled with one of %v", b.typ, src.Type())
 	}
 	if o, ok := src.(*buffer); ok {
-		return b.Write(o.data)
+		return b.Write(o.memory())
 	}
 	memory := src.Bytes()
 	if memory == nil && b.typ.Bytes() > 0 {

@@ -28,7 +28,7 @@ func (b *buffer) Checksum() uint32 {
 		return c.value
 	}
 	c.known = false
-	value := crc32.ChecksumIEEE(b.data)
+	value := crc32.ChecksumIEEE(b.memory())
 	if again, _ := b.steady(); steady && again == version {
 		c.known, c.version, c.value = true, version, value
 	}

@@ -181,6 +181,7 @@ func (d *derivationRun) compute(ctx context.Context, value *derivedValue) error 
 		if err != nil {
 			return err
 		}
+		s.settle(nil)
 		d.session = s
 	}
 	if value.in == nil {

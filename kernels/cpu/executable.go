@@ -120,6 +120,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	}
 	if o.Replica == 0 && o.Device == e.options.Device {
 		if s := e.take(); s != nil {
+			s.settle(o.Scratch)
 			return s, nil
 		}
 	}
@@ -127,9 +128,11 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	if err != nil {
 		return nil, err // not s: a nil *session is not a nil interface
 	}
+	s.settle(o.Scratch)
 	return s, nil
 }
 
+// session plans a session that has no memory yet.
 func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	workers := poolFor(e.options.Replicas)
 	rt := &runtime{pool: workers, workers: make([]worker, workers.Size())}
@@ -141,10 +144,10 @@ func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rt.allocate(e.program.Name+s.largest, s.bytes); err != nil {
+	if err := rt.check(e.program.Name+s.largest, s.bytes); err != nil {
 		return nil, err
 	}
-	made := newSession(e.program, s, rt, e.options, o.Replica)
+	made := planned(e.program, s, rt, e.options, o.Replica)
 	made.derived = newDerivationRuns(e.derived)
 	return made, nil
 }

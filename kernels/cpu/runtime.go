@@ -37,8 +37,9 @@ type runtime struct {
 	outside    bool  // comm is not one of this backend
 	err        error // the first failure; no step runs after it
 
-	spare []byte // see spareMatrix
-	ahead []span // memory that the next steps of a loop use; a product prefetches it
+	spare  []byte  // see spareMatrix
+	shared *shared // lends the memory instead; may be nil
+	ahead  []span  // memory that the next steps of a loop use; a product prefetches it
 
 	profiling bool
 	nested    time.Duration // time spent in sub-programs, while steps are timed
@@ -53,18 +54,35 @@ func (r *runtime) need(bytes int) {
 	r.scratch = max(r.scratch, bytes)
 }
 
-// allocate gives the workers their scratch memory. It fails if the machine lacks memory for that and for the others
-// bytes of the program.
+// check fails if the machine lacks memory for the workers' scratch memory and for the others bytes of the program.
+func (r *runtime) check(name string, others int) error {
+	return plan.CheckMemory("the program "+name, float64(others)+float64(r.scratch)*float64(len(r.workers)))
+}
+
+// allocate gives the workers scratch memory if there is enough.
 func (r *runtime) allocate(name string, others int) error {
-	if err := plan.CheckMemory("the program "+name, float64(others)+float64(r.scratch)*float64(len(r.workers))); err != nil {
+	if err := r.check(name, others); err != nil {
 		return err
 	}
+	r.provide()
+	return nil
+}
+
+// provide gives the workers scratch memory.
+func (r *runtime) provide() {
 	for i := range r.workers {
 		if len(r.workers[i].scratch) < r.scratch {
 			r.workers[i].scratch = plan.AlignedBytes(plan.RoundUp(r.scratch, 4096))
 		}
 	}
-	return nil
+}
+
+// spareMemory returns the memory of [build.spareMatrix].
+func (r *runtime) spareMemory() *[]byte {
+	if r.shared != nil {
+		return &r.shared.spare
+	}
+	return &r.spare
 }
 
 // fail records the first error of a run.

@@ -23,7 +23,7 @@ type session struct {
 	mu       sync.Mutex // one call at a time
 	rt       *runtime
 	schedule *schedule
-	arena    []byte
+	arena    []byte // may be longer than the schedule's
 	inputs   []port
 	outputs  []port
 	written  []*buffer // buffers of this backend that the current call writes
@@ -48,8 +48,16 @@ type port struct {
 
 var errClosed = errors.New("cpu: the session is closed")
 
+// newSession returns a session with memory of its own.
 func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions, replica int) *session {
-	e := &session{name: p.Name, replica: replica, options: o, rt: rt, schedule: s, arena: plan.AlignedBytes(s.bytes)}
+	e := planned(p, s, rt, o, replica)
+	e.settle(nil)
+	return e
+}
+
+// planned returns a session that has no memory yet; see settle.
+func planned(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions, replica int) *session {
+	e := &session{name: p.Name, replica: replica, options: o, rt: rt, schedule: s}
 	for _, in := range p.Inputs {
 		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
 	}
@@ -62,12 +70,25 @@ func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOption
 	if !e.meets || e.overlaps {
 		e.turns = s.turns()
 	}
-	s.place(plan.PointerTo(e.arena))
-	func() {
-		defer flush.EnterZero().Leave()
-		s.prepare()
-	}()
 	return e
+}
+
+// settle gives the session memory, that of lent if it is not nil, and computes the program's constants.
+func (e *session) settle(lent *kernels.Scratch) {
+	if lent != nil {
+		sharedBy(lent).admit(e)
+	} else {
+		e.moveTo(plan.AlignedBytes(e.schedule.bytes))
+		e.rt.provide()
+	}
+	defer flush.EnterZero().Leave()
+	e.schedule.prepare()
+}
+
+// moveTo makes memory the arena.
+func (e *session) moveTo(memory []byte) {
+	e.arena = memory
+	e.schedule.place(plan.PointerTo(memory))
 }
 
 func hasCollectives(p *ir.Program) bool {
@@ -80,6 +101,9 @@ func (e *session) Close() {
 	defer e.mu.Unlock()
 	e.measure(nil)
 	e.closed = true
+	if e.rt.shared != nil {
+		e.rt.shared.leave(e)
+	}
 	e.schedule, e.arena = nil, nil
 	e.rt.workers = nil
 }
@@ -251,7 +275,7 @@ func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, err
 	}
 	var host []byte
 	if own, ok := b.(*buffer); ok {
-		host = own.data
+		host = own.memory()
 	} else {
 		host = b.Bytes()
 	}

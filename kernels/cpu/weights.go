@@ -117,13 +117,14 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 type spareForm struct {
 	every *plan.Operand // nil: most buffers keep the form
 	size  int
-	rare  *[]byte // for buffers that do not
+	own   []byte   // for buffers that do not
+	rt    *runtime // if its memory serves instead of own
 }
 
 // spare returns size bytes of memory for a form. Unless kept is nil, most runs will not need it. A step does not share
 // it.
 func (b *build) spare(kept *form, size int) *spareForm {
-	s := &spareForm{size: size, rare: new([]byte)}
+	s := &spareForm{size: size}
 	if kept == nil {
 		s.every = b.scratch(ir.Uint8, size)
 	}
@@ -133,7 +134,7 @@ func (b *build) spare(kept *form, size int) *spareForm {
 // spareMatrix is spare for steps that need one such form. All steps share its memory.
 func (b *build) spareMatrix(kept *form, size int) *spareForm {
 	s := b.spare(kept, size)
-	s.rare = &b.rt().spare
+	s.rt = b.rt()
 	return s
 }
 
@@ -144,10 +145,15 @@ func (s *spareForm) or(kept []byte) (memory []byte, empty bool) {
 		return kept, false
 	case s.every != nil:
 		return plan.Data[byte](s.every), true
-	case len(*s.rare) < s.size:
-		*s.rare = plan.AlignedBytes(s.size)
 	}
-	return (*s.rare)[:s.size], true
+	rare := &s.own
+	if s.rt != nil {
+		rare = s.rt.spareMemory()
+	}
+	if len(*rare) < s.size {
+		*rare = plan.AlignedBytes(s.size)
+	}
+	return (*rare)[:s.size], true
 }
 
 // elementsOf views memory as numbers. It returns nil for nil.

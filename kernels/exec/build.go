@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/internal/config"
-	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
 )
 
 // Instance is a session of a compiled function on every replica, with memory for inputs and results. Fill the inputs,
 // run, read the results; then give it back with Release.
 type Instance struct {
-	owner *compiled
+	owner   *compiled
+	lot     *lot
+	bytes   int // of memory that it holds, without that of the lot
+	counted int // of bytes, by the function
 	// CompileTime is how long tracing and compiling took; 0 for an instance that was ready.
 	CompileTime time.Duration
 
@@ -48,28 +50,27 @@ type Instance struct {
 }
 
 type replicaInstance struct {
-	local     int // number in this process
-	id        int // number among all replicas
-	fetched   []fetched
-	session   kernels.Session
-	stats     kernels.Stats
-	inputs    []kernels.Buffer
-	outputs   []kernels.Buffer
-	data      []kernels.Buffer
-	results   []kernels.Buffer
-	random    randomState
-	updates   []update
-	unwritten int // bytes of inputs whose own memory is not expected to be written
+	local   int // number in this process
+	id      int // number among all replicas
+	fetched []fetched
+	session kernels.Session
+	stats   kernels.Stats
+	inputs  []kernels.Buffer
+	outputs []kernels.Buffer
+	data    []kernels.Buffer
+	results []kernels.Buffer
+	random  randomState
+	updates []update
 }
 
-func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
+func (f *Function) instantiate(c *compiled, memory *lot) (*Instance, error) {
 	devices := f.strategy.Devices()
 	programs, err := f.executablesOf(c)
 	if err != nil {
 		return nil, err
 	}
 	inst := &Instance{
-		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
+		owner: c, lot: memory, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
 		first: f.first(), total: f.replicas(), remote: f.replicas() > len(devices), meets: (c.meets() || f.strategy.Placement().Lockstep) && f.replicas() > 1, lane: &lane{},
 		writes: slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return p.writes }),
 	}
@@ -96,9 +97,17 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	for i, d := range devices {
 		r := &inst.replicas[i]
 		r.local, r.id = i, inst.first+i
-		if err := r.build(c.programs[i], programs[i], d, f.strategy); err != nil {
+		var scratch *kernels.Scratch
+		if inst.lane.inline() { // or else runs may not have ended when the next session is made
+			scratch = &memory.scratch[i]
+		}
+		if err := r.build(c.programs[i], programs[i], d, f.strategy, scratch); err != nil {
 			inst.close()
 			return nil, config.Prefixed("distribute: ", fmt.Errorf("compiling %s for %v: %w", f.name, d, err))
+		}
+		inst.bytes += r.bytes() + nodeBytes*r.stats.Nodes
+		if memory.scratch[i].Memory == nil {
+			inst.bytes += int(r.stats.ArenaBytes)
 		}
 		if i > 0 && inst.lane.inline() {
 			inst.run = append(inst.run, func() {
@@ -110,13 +119,13 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	return inst, nil
 }
 
-func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d kernels.Device, s Strategy) error {
+func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d kernels.Device, s Strategy, scratch *kernels.Scratch) error {
 	backend, err := kernels.Lookup(d.Kind)
 	if err != nil {
 		return err
 	}
 	program := compiled.program
-	r.session, err = compiled.executable.NewSession(kernels.SessionOptions{Device: d, Replica: r.id})
+	r.session, err = compiled.executable.NewSession(kernels.SessionOptions{Device: d, Replica: r.id, Scratch: scratch})
 	if err != nil {
 		return err
 	}
@@ -134,14 +143,13 @@ func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d ker
 		if r.inputs[i] != nil {
 			continue
 		}
-		if r.inputs[i], err = backend.NewBuffer(d, p.program.Type(in.Value)); err != nil {
+		if r.inputs[i], err = r.newInput(backend, d, p.program.Type(in.Value)); err != nil {
 			return fmt.Errorf("input %s: %w", in.Name, err)
 		}
 		if i == p.random {
 			r.random.buffer = r.inputs[i]
 		} else {
 			r.data = append(r.data, r.inputs[i])
-			r.expectBorrowed(r.inputs[i])
 		}
 	}
 	r.outputs = make([]kernels.Buffer, len(program.Outputs)) // nil where a variable is replaced
@@ -152,6 +160,20 @@ func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d ker
 	}
 	r.results = r.outputs[:p.results]
 	return nil
+}
+
+// bytes is the size of the buffers that the replica has for itself.
+func (r *replicaInstance) bytes() int {
+	n := 0
+	for _, list := range [][]kernels.Buffer{r.data, r.results} {
+		for _, b := range list {
+			n += b.Type().Bytes()
+		}
+	}
+	for _, f := range r.fetched {
+		n += f.own.Type().Bytes()
+	}
+	return n
 }
 
 // Input returns the memory of input i on a replica, to be filled before Run.
@@ -185,8 +207,6 @@ func (inst *Instance) close() {
 		for _, u := range r.updates {
 			u.next.Free()
 		}
-		memory.Unwritten(-r.unwritten)
-		r.unwritten = 0
 	}
 	if !inst.writes {
 		inst.lane.close()

@@ -17,10 +17,6 @@ import (
 // Variables that it assigns keep their new values after the run.
 type TraceFunc func(r *Replica, in []*ops.Tensor) []*ops.Tensor
 
-// cacheLimit bounds the number of compiled shapes that one function keeps. A training run needs two (full and last
-// batch) for each of train and test. Serving with more batch sizes than this recompiles the least recently used.
-const cacheLimit = 16
-
 // Function is traced code. It is compiled once for each combination of input types and then replayed on every replica
 // of its strategy. It may be used by many goroutines; each run has its own instance.
 type Function struct {
@@ -36,10 +32,10 @@ type Function struct {
 	steps atomic.Uint32
 
 	mu     sync.Mutex
-	shapes []*compiled // most recently used last
-	lane   lane        // of the programs that write variables, which run one at a time
-	out    int         // instances that are not idle
-	burst  burst
+	shapes shapeCache
+	lots   lots
+	lane   lane // of the programs that write variables, which run one at a time
+	out    int  // instances that are not idle
 }
 
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
@@ -144,15 +140,15 @@ func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error)
 
 func (f *Function) acquire(types [][]ir.Type, all []int, filled bool) (*Instance, error) {
 	start := time.Now()
-	c, inst, err := f.lookup(types, all, filled)
+	c, inst, free, err := f.lookup(types, all, filled)
 	if err != nil || inst != nil {
 		return inst, err
 	}
-	inst, err = f.instantiate(c, len(types))
+	inst, err = f.instantiate(c, free)
 	if err != nil {
 		f.mu.Lock()
 		f.out--
-		c.use(-1)
+		free.busy = false
 		f.mu.Unlock()
 		return nil, err
 	}
@@ -175,29 +171,29 @@ func (f *Function) Release(inst *Instance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.out--
-	inst.owner.use(-1)
+	inst.lot.busy = false
 	if inst.owner.evicted {
+		f.shapes.bytes -= inst.counted
 		inst.close()
-		if f.out == 0 && len(f.shapes) == 0 { // Close has left the lane to the last instance
+		if f.out == 0 && f.shapes.order.Len() == 0 { // Close has left the lane to the last instance
 			f.lane.close()
 		}
 		return
 	}
-	c := inst.owner
-	c.idle = append(c.idle, inst)
-	c.trim()
-	f.burst.returned(f.out + 1)
+	f.shapes.put(inst)
+	f.lots.returned(f.out + 1)
 	f.trim()
+	if !inst.lot.shares() {
+		f.trimOwn()
+	}
 }
 
 // Close frees the memory of all instances that are not running. The function can still be used; it compiles again.
 func (f *Function) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range f.shapes {
-		c.close()
-	}
-	f.shapes = nil
+	f.shapes.clear()
+	f.lots.all = nil
 	if f.out == 0 {
 		f.lane.close()
 	}
@@ -208,9 +204,7 @@ func (f *Function) Programs() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var b strings.Builder
-	for _, c := range f.shapes {
-		b.WriteString(c.programs[0].program.String())
-	}
+	f.shapes.each(func(c *compiled) { b.WriteString(c.programs[0].program.String()) })
 	return b.String()
 }
 

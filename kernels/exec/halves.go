@@ -88,6 +88,7 @@ func (inst *Instance) apart() error {
 				return err
 			}
 			r.outputs[j] = next
+			inst.bytes += next.Type().Bytes()
 			for k, v := range p.variables {
 				if p.inputs[k] == out.Alias {
 					r.updates = append(r.updates, update{v, current, next})

@@ -59,11 +59,10 @@ func madeBy(p *ir.Program, v ir.Value) string {
 	return fmt.Sprintf(" (of layer %q)", p.Nodes[i].Scope)
 }
 
-// expectBorrowed records that a buffer usually uses the caller's memory.
-func (r *replicaInstance) expectBorrowed(b kernels.Buffer) {
-	if _, borrows := b.(kernels.Borrower); borrows && b.Device().Kind == hostKind {
-		n := b.Type().Bytes()
-		memory.Unwritten(n)
-		r.unwritten += n
+// newInput makes a buffer for an input, which usually uses the caller's memory if it can.
+func (r *replicaInstance) newInput(backend kernels.Backend, d kernels.Device, t ir.Type) (kernels.Buffer, error) {
+	if b, ok := backend.(kernels.Deferrer); ok {
+		return b.NewBorrowingBuffer(d, t)
 	}
+	return backend.NewBuffer(d, t)
 }

@@ -101,6 +101,7 @@ func TestIdleInstancesAreGivenUp(t *testing.T) {
 	f := NewFunction(newPlaced(1), "f", func(_ *Replica, in []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{ops.Exp(in[0])} })
 	defer f.Close()
 	types := [][]ir.Type{{{DType: ir.Float32, Shape: ir.Shape{2}}}}
+	idle := func() []*Instance { return f.shapes.order.Front().Value.(*compiled).idle }
 	burst := func(n int) {
 		var out []*Instance
 		for range n {
@@ -114,16 +115,16 @@ func TestIdleInstancesAreGivenUp(t *testing.T) {
 		}
 	}
 	burst(20)
-	require.Len(t, f.shapes[0].idle, 20)
+	require.Len(t, idle(), 20)
 	for range 4 * lookThrough / 20 { // what is needed again and again stays
 		burst(20)
 	}
-	require.Len(t, f.shapes[0].idle, 20)
+	require.Len(t, idle(), 20)
 	for range 2 * lookThrough {
 		burst(1)
 	}
-	require.Len(t, f.shapes[0].idle, 1)
-	require.Zero(t, f.shapes[0].used)
+	require.Len(t, idle(), 1)
+	require.Zero(t, f.out)
 }
 
 // halves are initial values.

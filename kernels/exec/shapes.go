@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"container/list"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,12 +18,12 @@ type compiled struct {
 	first    int         // of the replicas of this process
 	filled   bool
 	programs []*tracedProgram // by replica; replicas with equal shapes share one
-	idle     []*Instance      // the last one was given back last
-	used     int              // instances in use
-	peak     int              // largest value of used since the idle ones were last checked
-	returns  int              // since then
+	idle     []*Instance
 	evicted  bool
-	call     WorkerCall // names the program to other processes
+	next     *compiled     // of those with the same key
+	key      uint64        // see keyOf
+	place    *list.Element // among all, by the time of their last use
+	call     WorkerCall    // names the program to other processes
 
 	making      sync.Mutex
 	executables []replicaProgram // by replica, made when the first instance is; replicas with equal programs share one
@@ -34,26 +35,46 @@ type replicaProgram struct {
 	executable kernels.Executable
 }
 
-func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled, *Instance, error) {
+// lookup returns an idle instance for the given inputs, or nil and the memory in which to make one.
+func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled, *Instance, *lot, error) {
 	first := f.first()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i, c := range f.shapes {
-		if !c.takes(types, all, first, filled) {
-			continue
-		}
-		copy(f.shapes[i:], f.shapes[i+1:])
-		f.shapes[len(f.shapes)-1] = c
-		f.out++
-		c.use(1)
-		if n := len(c.idle); n > 0 {
-			inst := c.idle[n-1]
-			c.idle = c.idle[:n-1]
+	key := keyOf(types, all, filled)
+	c := f.shapes.find(key, types, all, first, filled)
+	if c != nil {
+		if inst := f.shapes.take(c); inst != nil {
+			f.out++
 			inst.CompileTime = 0
-			return c, inst, nil
+			return c, inst, nil, nil
 		}
-		return c, nil, nil
+	} else {
+		var err error
+		if c, err = f.traceShape(types, all, first, filled); err != nil {
+			return nil, nil, nil, err
+		}
+		f.shapes.add(key, c)
+		f.shrink()
 	}
+	f.out++
+	return c, nil, f.lots.take(len(types)), nil
+}
+
+// shrink closes the programs that were not used for the longest time, if there are too many. Processes that run a
+// function together have to trace the same programs at the same time, so they keep equally many, whatever memory each
+// of them has for them.
+func (f *Function) shrink() {
+	switch {
+	case f.shapes.order.Len() <= leastShapes:
+	case f.group() != nil:
+		f.shapes.shrink(leastShapes)
+	default:
+		f.shapes.shrink(mostShapes)
+	}
+}
+
+// traceShape traces the programs for the given inputs.
+func (f *Function) traceShape(types [][]ir.Type, all []int, first int, filled bool) (*compiled, error) {
 	var programs []*tracedProgram
 	var err error
 	if filled {
@@ -62,7 +83,7 @@ func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled,
 		programs, err = f.traceAll(f.typesOfAll(types, all), all)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c := &compiled{all: slices.Clone(all), first: first, filled: filled, programs: programs[first : first+len(types)]}
 	for _, list := range types {
@@ -74,17 +95,10 @@ func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled,
 	}
 	if f.group() != nil {
 		if c.call, err = agree(f.strategy.Placement(), f.name, programs); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	f.shapes = append(f.shapes, c)
-	if len(f.shapes) > cacheLimit {
-		f.shapes[0].close()
-		f.shapes = f.shapes[1:]
-	}
-	f.out++
-	c.use(1)
-	return c, nil, nil
+	return c, nil
 }
 
 // takes reports whether the programs are those that the requested instance needs.
@@ -98,61 +112,6 @@ func (c *compiled) takes(types [][]ir.Type, all []int, first int, filled bool) b
 		}
 	}
 	return true
-}
-
-// use counts the instances in use.
-func (c *compiled) use(n int) {
-	c.used += n
-	c.peak = max(c.peak, c.used)
-}
-
-// lookThrough is the number of returns after which the idle instances are checked.
-const lookThrough = 64
-
-// trim closes idle instances that the last runs did not need, so that their memory is freed after a burst of
-// goroutines.
-func (c *compiled) trim() {
-	if c.returns++; c.returns < lookThrough {
-		return
-	}
-	for len(c.idle) > 0 && len(c.idle)+c.used > c.peak {
-		c.closeOldest()
-	}
-	c.returns, c.peak = 0, c.used
-}
-
-// burst is the largest recent number of instances in use at the same time.
-type burst struct {
-	now, before int // during the current lookThrough returns, and during those before
-	returns     int
-}
-
-func (b *burst) returned(out int) {
-	b.now = max(b.now, out)
-	if b.returns++; b.returns == lookThrough {
-		*b = burst{before: b.now}
-	}
-}
-
-// trim closes idle instances of all shapes together. It keeps as many as recently ran at the same time, and one more
-// for each shape. Each shape by itself may have had that many, at different times. Among shapes with several idle
-// instances, the one that was unused the longest gives up one.
-func (f *Function) trim() {
-	idle := 0
-	for _, c := range f.shapes {
-		idle += len(c.idle)
-	}
-	spare := idle + f.out - max(f.burst.now, f.burst.before, len(f.shapes))
-	for _, c := range f.shapes {
-		for ; spare > 0 && len(c.idle) > 0; spare-- {
-			c.closeOldest()
-		}
-	}
-}
-
-func (c *compiled) closeOldest() {
-	c.idle[0].close()
-	c.idle = append(c.idle[:0], c.idle[1:]...)
 }
 
 // executablesOf compiles the programs once for all instances. Other callers wait meanwhile.
@@ -213,12 +172,9 @@ func (c *compiled) meets() bool {
 	return slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return len(p.calls) > 0 })
 }
 
+// close frees the programs, once no instance is idle. Instances in use are closed when they are given back.
 func (c *compiled) close() {
 	c.evicted = true
-	for _, inst := range c.idle {
-		inst.close()
-	}
-	c.idle = nil
 	c.making.Lock()
 	defer c.making.Unlock()
 	for i, p := range c.executables {

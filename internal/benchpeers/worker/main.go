@@ -7,6 +7,7 @@
 //	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger, usual)
 //	worker --compare-ops POLICY --drawn N [--seed S]   measures the ops of N networks drawn at random under a policy beside float32
 //	worker --halves --drawn N [--seed S] quantized   measures N networks in each mode of quantization beside float32; quantized-layers: N single layers
+//	worker --lengths FILE...             predicts and trains with batches of many lengths: a line with the times of each file
 //	worker --concurrent 1,2,16 FILE...   predicts one example at a time from so many goroutines at once: a line with the rates of each file
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
@@ -72,6 +73,7 @@ func main() {
 	small := flag.Int("drawn", 0, "with --compare-ops: so many networks drawn at random; with --halves: so many small networks of each kind, drawn at random, instead of the workloads")
 	seed := flag.Uint64("seed", 0, "the first of the numbers that draw them")
 	concurrent := flag.String("concurrent", "", "predict with the files that the arguments name from so many goroutines at once: a list such as 1,2,8")
+	lengths := flag.Bool("lengths", false, "predict and train with batches of many lengths for the files that the arguments name, whose inputs have open axes")
 	flag.Parse()
 	if *samples != "" {
 		startProfile(*samples)
@@ -85,6 +87,8 @@ func main() {
 		err = makeModels(os.Stdout, *folder, flag.Args())
 	} else if *concurrent != "" {
 		err = printConcurrent(os.Stdout, flag.Args(), *concurrent, *secs, *rounds)
+	} else if *lengths {
+		err = printLengths(os.Stdout, flag.Args(), *rounds)
 	} else if *mnist != "" {
 		err = epoch(os.Stdout, *mnist)
 	} else if *member != "" {

@@ -109,14 +109,22 @@ const (
 
 // inputsFor makes a batch for the model: random numbers, or small integers.
 func inputsFor(m *keras.Model, batch int) ([]data.Array, error) {
+	return inputsWith(m, batch, func(rank int) int {
+		if rank == 4 {
+			return openImage
+		}
+		return openLength
+	})
+}
+
+// inputsWith is inputsFor with the lengths that length returns for open axes of arrays of a rank.
+func inputsWith(m *keras.Model, batch int, length func(rank int) int) ([]data.Array, error) {
 	var list []data.Array
 	for _, in := range m.Inputs() {
 		shape := append([]int{batch}, in.Shape()[1:]...)
 		for i, n := range shape {
 			if n == layers.Unknown {
-				if shape[i] = openLength; len(shape) == 4 {
-					shape[i] = openImage
-				}
+				shape[i] = length(len(shape))
 			}
 		}
 		r, values := source(), make([]float64, ir.Shape(shape).Size())

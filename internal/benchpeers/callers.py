@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Predicts one example at a time from many goroutines at once, beside ONNX Runtime from as many threads: python3 concurrent.py [--callers 1,2,16] [--secs S] [--rounds N] NAME...
+"""Predicts one example at a time from many goroutines at once, beside ONNX Runtime from as many threads: python3 callers.py [--callers 1,2,16] [--secs S] [--rounds N] NAME...
 
 A NAME is one of models.py's. ONNX Runtime runs with one thread for each call and with one for each processor; the better of both counts. A rate is the
 best of the rounds, in predictions a second; a ratio is ours by that of ONNX Runtime with as many callers.
