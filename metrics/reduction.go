@@ -32,11 +32,7 @@ func (a *average) Result(r *distribute.Replica) *ops.Tensor {
 
 // readAll reads variables with one all-reduce.
 func readAll(r *distribute.Replica, vars ...*distribute.Variable) []*ops.Tensor {
-	xs := make([]*ops.Tensor, len(vars))
-	for i, v := range vars {
-		xs[i] = r.Read(v)
-	}
-	return r.AllReduce(ir.Sum, xs...)
+	return r.ReadSynchronizedSums(vars...)
 }
 
 // values is what a mean-type metric averages: one value for each example, or several.

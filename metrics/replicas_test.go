@@ -106,10 +106,16 @@ func TestReplicasEqualOne(t *testing.T) {
 				{{3, 0, 0, 0}, {1, 1, 1, 2}, {0, 1, 0, 0}, {0, 0, 0, 4}},
 			}
 			for i, parts := range splits {
-				if (i+cases)%3 == 0 { // two of the three: there are many cases of each metric
+				var strategy distribute.Strategy
+				switch (i + cases) % 3 { // two of the three: there are many cases of each metric
+				case 0:
 					continue
+				case 1:
+					strategy = central(t, len(parts[0])) // which keeps the counts of all replicas in one place
+				default:
+					strategy = mirrored(t, len(parts[0]))
 				}
-				r := runner{t, mirrored(t, len(parts[0])), metricOf(t, c)}
+				r := runner{t, strategy, metricOf(t, c)}
 				at := 0
 				for _, sizes := range parts {
 					n := 0
@@ -128,7 +134,7 @@ func TestReplicasEqualOne(t *testing.T) {
 					require.NoError(t, err)
 					c.Close(t, w.Name, a.Float64s(), a.Type.Shape, w)
 				}
-				vectors.AllClose(t, fmt.Sprint(len(parts[0]), " replicas"), r.result(), vectors.Array{Data: slices.Clone(last)}, c.RTol, max(c.ATol, want.ATol))
+				vectors.AllClose(t, fmt.Sprintf("%d replicas, %T", len(parts[0]), strategy), r.result(), vectors.Array{Data: slices.Clone(last)}, c.RTol, max(c.ATol, want.ATol))
 			}
 		})
 	}

@@ -31,13 +31,24 @@ func fromVector(t testing.TB, a vectors.Array) kernels.Array {
 // mirrored returns a strategy of n logical CPU replicas.
 func mirrored(t testing.TB, n int) distribute.Strategy {
 	t.Helper()
+	s, err := distribute.NewMirroredStrategy(processors(n)...)
+	require.NoError(t, err)
+	return s
+}
+
+func central(t testing.TB, n int) distribute.Strategy {
+	t.Helper()
+	s, err := distribute.NewCentralStorageStrategy(processors(n)...)
+	require.NoError(t, err)
+	return s
+}
+
+func processors(n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("cpu:%d", i)
 	}
-	s, err := distribute.NewMirroredStrategy(names...)
-	require.NoError(t, err)
-	return s
+	return names
 }
 
 // update feeds rows from to until-1.

@@ -184,6 +184,23 @@ func (r *Replica) ReadSynchronized(v *Variable) *ops.Tensor {
 	return r.aggregate(v, x)
 }
 
+// ReadSynchronizedSums is ReadSynchronized of variables with the aggregation Sum, all of which one exchange between the
+// replicas combines.
+func (r *Replica) ReadSynchronizedSums(variables ...*Variable) []*ops.Tensor {
+	out := make([]*ops.Tensor, len(variables))
+	var places []int
+	var parts []*ops.Tensor
+	for i, v := range variables {
+		if out[i] = r.Read(v); !r.combinesOnWrite(v) {
+			places, parts = append(places, i), append(parts, out[i])
+		}
+	}
+	for k, sum := range r.allReduce(ir.Sum, parts...) {
+		out[places[k]] = sum
+	}
+	return out
+}
+
 // aggregate combines the replicas' values by the variable's aggregation.
 func (r *Replica) aggregate(v *Variable, x *ops.Tensor) *ops.Tensor {
 	if r.replicas == 1 {
