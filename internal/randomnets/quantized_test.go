@@ -70,7 +70,7 @@ func (c *modelCase) compareQuantized(folder string) (err error) {
 	most := 1e-5
 	switch {
 	case halves && mode == "float8":
-		most = 0.2
+		most = 0.35
 	case steps || halves:
 		most = 0.03
 	}

@@ -93,6 +93,9 @@ func complexOf(what string, re, im *Tensor, axes int) spectrum {
 
 func partsOf(what string, re, im *Tensor, axes int) spectrum {
 	g := graphOf(re, im)
+	if d := re.DType(); d.IsHalf() && im.DType() == d {
+		Failf(g, "%s: has no complex numbers of %v, as no backend of Keras has; cast both parts to float32 first, or let the layer that calls it compute in float32", what, d)
+	}
 	if !re.Type().Equal(im.Type()) || re.Rank() < axes || re.DType() != ir.Float32 && re.DType() != ir.Float64 {
 		Failf(g, "%s: needs a real and an imaginary part of one shape with at least %d axes, float32 or float64, received %v and %v", what, axes, re.Type(), im.Type())
 	}

@@ -44,6 +44,10 @@ func TestRefused(t *testing.T) {
 		"linspace|":                                 func(x, yes *ops.Tensor) any { return ops.Linspace(x, ir.Float32, 0, 1, 1<<62) },
 		"linspace of tensors|":                      func(x, yes *ops.Tensor) any { return ops.LinspaceOf(x, x, huge, true) },
 		"a spectrum|":                               func(x, yes *ops.Tensor) any { re, _ := ops.RFFT(x, 1<<31); return re },
+		"a transform of 16 bits|cast both parts to float32 first": func(x, yes *ops.Tensor) any {
+			re, _ := ops.FFT2(ops.Cast(x, ir.Float16), ops.Cast(x, ir.Float16))
+			return re
+		},
 	} {
 		name, says, _ := strings.Cut(name, "|")
 		err := opstest.EvalError(func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
