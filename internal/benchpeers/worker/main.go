@@ -8,6 +8,7 @@
 //	worker --compare-ops POLICY --drawn N [--seed S]   measures the ops of N networks drawn at random under a policy beside float32
 //	worker --halves --drawn N [--seed S] quantized   measures N networks in each mode of quantization beside float32; quantized-layers: N single layers
 //	worker --lengths FILE...             predicts and trains with batches of many lengths: a line with the times of each file
+//	worker --halves updates [WORD...]     measures steps of every optimizer with variables of 16 bits beside float32, or those whose names have one of the words
 //	worker --concurrent 1,2,16 FILE...   predicts one example at a time from so many goroutines at once: a line with the rates of each file
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
@@ -134,6 +135,8 @@ func startProfile(path string) {
 // quantization, beside float32.
 func compareHalves(seed uint64, count int, secs float64, rounds int) error {
 	switch {
+	case flag.Arg(0) == updatesKind:
+		return comparePolicies(os.Stdout, updates(flag.Args()[1:]), []string{"bfloat16", "float16"}, secs, rounds)
 	case count == 0:
 		return comparePolicies(os.Stdout, policyKeys(flag.Args()), halfPolicies, secs, rounds)
 	case slices.Contains(flag.Args(), quantizedKind):

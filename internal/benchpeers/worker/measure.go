@@ -88,6 +88,8 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 		return usualJob(number, variant)
 	} else if work == quantizedKind && err == nil {
 		return quantizedJob(number, variant)
+	} else if layer, ok := strings.CutPrefix(name, updatesKind+"-"); ok {
+		return updatesJob(layer, variant)
 	} else if number, err := strconv.ParseUint(strings.TrimPrefix(name, quantizedLayerKind+"-"), 10, 32); err == nil {
 		return quantizedLayerJob(number, variant)
 	}
