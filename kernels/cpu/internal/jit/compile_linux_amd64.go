@@ -172,17 +172,20 @@ func (c *compiler) placePointers() {
 			left = left[1:]
 		}
 	}
+	var held [256]bool // in registers, unless there are too few
 	for i := range c.steps {
 		s := &c.steps[i]
 		reads, result := s.operands(c.size)
 		for j, p := range s.In[:len(reads)] {
-			if !c.numeric(reads[j], p) {
+			if !c.numeric(reads[j], p) && !held[p] {
 				place(p)
 			}
 		}
-		if s.Stored || result == words {
+		stored := s.Stored || result == words
+		if stored {
 			place(s.Dst)
 		}
+		held[s.Dst] = !stored
 	}
 }
 
@@ -228,7 +231,9 @@ func (c *compiler) fix() {
 			}
 		}
 		for _, bits := range c.constantsOf(s) {
-			hold(c.constantValue(bits))
+			if bits != twice(0xffff0000) || !c.roundedWhenStored(i) {
+				hold(c.constantValue(bits))
+			}
 		}
 		if result == mask && !c.avx2 {
 			hold(c.constantValue(maskOnes))
@@ -286,51 +291,13 @@ func (c *compiler) base(p uint8) int {
 func (c *compiler) body() {
 	c.forget()
 	for i := range c.steps {
-		if c.step = i; c.roundedWhenStored(i) || i > 0 && c.storedWhenRounded(i-1) {
+		s := &c.steps[i]
+		if c.step = i; c.roundedWhenStored(i) || i > 0 && c.storedWhenRounded(i-1) || s.Dst == s.In[0] && !s.Stored && c.isRounded(s) {
 			continue
 		}
-		c.emit(&c.steps[i])
+		c.emit(s)
 		clear(c.pinned[:])
 	}
-}
-
-// roundedWhenStored reports whether step i rounds to 16 bits and only the next step uses the result, to store it. Then
-// one instruction rounds and stores.
-func (c *compiler) roundedWhenStored(i int) bool {
-	if c.avx2 || i+1 >= len(c.steps) {
-		return false
-	}
-	s, store := &c.steps[i], &c.steps[i+1]
-	if s.Stored || store.In[0] != s.Dst || s.In[0] != s.Dst {
-		return false
-	}
-	switch s.Op {
-	case vec.ChainRoundF16:
-		if store.Op != vec.ChainStoreF16 {
-			return false
-		}
-	case vec.ChainRoundBF16:
-		if store.Op != vec.ChainStoreBF16 || !c.roundsByInstruction(s) {
-			return false
-		}
-	default:
-		return false
-	}
-	step := c.step
-	c.step = i + 2
-	last := c.nextUse(int(s.Dst)) == len(c.steps)
-	c.step = step
-	return last
-}
-
-// storedWhenRounded reports whether step i rounds to bfloat16 by instruction, the next step stores the result, and
-// others read it. Then it is stored before it is widened again.
-func (c *compiler) storedWhenRounded(i int) bool {
-	if c.avx2 || i+1 >= len(c.steps) {
-		return false
-	}
-	s, store := &c.steps[i], &c.steps[i+1]
-	return s.Op == vec.ChainRoundBF16 && store.Op == vec.ChainStoreBF16 && store.In[0] == s.Dst && c.roundsByInstruction(s) && !c.roundedWhenStored(i)
 }
 
 // emit emits one step: it loads the operands into registers, and puts the result into another one.
@@ -346,14 +313,18 @@ func (c *compiler) emit(s *Step) {
 		c.emitWords(s, in[0])
 		return
 	}
-	r := c.takeKind(result)
-	c.pinned[r] = true
-	if c.avx2 {
-		c.computeAVX2(s, r, in)
+	v, r := int(s.Dst), in[0]
+	if c.movesAway(s, r) {
+		c.at[c.holds[r]] = none
 	} else {
-		c.compute(s, r, in)
+		r = c.takeKind(result)
+		c.pinned[r] = true
+		if c.avx2 {
+			c.computeAVX2(s, r, in)
+		} else {
+			c.compute(s, r, in)
+		}
 	}
-	v := int(s.Dst)
 	c.isMask[v] = result == mask
 	if old := c.at[v]; old != none {
 		c.holds[old] = none
@@ -362,6 +333,16 @@ func (c *compiler) emit(s *Step) {
 	if s.Stored {
 		c.store(v)
 	}
+}
+
+// movesAway reports whether the step copies the value of register r, which nothing reads after it.
+func (c *compiler) movesAway(s *Step, r int) bool {
+	if s.Op != vec.ChainLoad && !c.isRounded(s) || c.fixed[r] || c.holds[r] == int(s.Dst) {
+		return false
+	}
+	c.step++
+	defer func() { c.step-- }()
+	return c.nextUse(c.holds[r]) == len(c.steps)
 }
 
 // emitWords emits a step whose result has fewer bytes than its elements.

@@ -187,8 +187,17 @@ func (c *compiler) storeWordsAVX2(s *Step, a int) {
 	t := c.temporary()
 	switch {
 	case s.Op == vec.ChainStoreBF16:
-		c.shiftElements(false, 0, t, a, 16)
-		c.storeLowest(s.Dst, t, 2)
+		if c.step > 0 && c.roundedWhenStored(c.step-1) {
+			c.roundBF16AVX2(t, a)
+			a = t
+		}
+		if c.shiftElements(false, 0, t, a, 16); c.tail {
+			c.storeOne(s.Dst, t, 2)
+			return
+		}
+		c.immediate(extractHalf, t, 0, scratchAVX2, 1)
+		c.op(packLongs, t, t, scratchAVX2)
+		c.memory(map0F|short|0x11, t, 0, c.elements(s.Dst, 2), predicate{})
 	case c.tail:
 		c.immediate(map0F3A|with66|0x1d, a, 0, t, 0)
 		c.storeOne(s.Dst, t, 2)

@@ -209,7 +209,12 @@ func (c *compiler) computeOneAVX2(s *Step, r, a int) {
 	case vec.ChainLoadF16:
 		c.widen(map0F38|with66|0x13, r, s.In[0], 2)
 	case vec.ChainRoundBF16:
+		if c.isRounded(s) {
+			c.move(r, a, predicate{})
+			return
+		}
 		c.roundBF16AVX2(r, a)
+		c.op(andBits, r, r, c.constantRegister(twice(0xffff0000)))
 	default: // the same instruction in the other encoding
 		c.computeOne(s, r, a)
 	}
@@ -255,6 +260,7 @@ func (c *compiler) truncateAVX2(r, a int) {
 	c.op(andBits, r, r, k)
 }
 
+// roundBF16AVX2 rounds a to bfloat16 in the upper half of each element of r.
 func (c *compiler) roundBF16AVX2(r, a int) {
 	quiet, nan := c.temporary(), c.temporary()
 	c.op(orBits, quiet, a, c.constantRegister(twice(0x400000)))
@@ -264,7 +270,6 @@ func (c *compiler) roundBF16AVX2(r, a int) {
 	c.op(map0F|with66|0xfe, r, r, a)
 	c.op(map0F|with66|0xfe, r, r, c.constantRegister(twice(0x7fff)))
 	c.blend(r, r, quiet, nan)
-	c.op(andBits, r, r, c.constantRegister(twice(0xffff0000)))
 }
 
 // multiplyAVX2 multiplies 64-bit integers: it adds the products of halves that matter.

@@ -3,7 +3,6 @@ package jit
 import (
 	"math"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
@@ -125,8 +124,11 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 	case vec.ChainLoadByteInts:
 		return []uint64{twice(1)}
 	case vec.ChainRoundBF16:
-		if c.roundsByInstruction(s) {
+		switch {
+		case c.isRounded(s), c.roundsByInstruction(s) && c.isNormal(s):
 			return nil
+		case c.roundsByInstruction(s):
+			return []uint64{twice(0x400000), twice(0x7fff), twice(0x7fffff), twice(0x7f800000)}
 		}
 		return []uint64{twice(0x400000), twice(0x7fff), twice(0xffff0000)}
 	case Convert:
@@ -325,88 +327,6 @@ func (c *compiler) wholeOne() uint64 {
 		return 1
 	}
 	return twice(1)
-}
-
-// computeHalf is compute for steps that read and round 16-bit floats.
-func (c *compiler) computeHalf(s *Step, r, a int) {
-	shift := func(how, r, a int, by byte) { // the operation is encoded in place of a register
-		c.immediate(map0F|with66|0x72, how, r, a, by)
-	}
-	switch s.Op {
-	case vec.ChainLoadBF16:
-		c.memory(map0F38|with66|0x33, r, 0, c.elements(s.In[0], 2), c.under(true))
-		shift(6, r, r, 16)
-	case vec.ChainLoadF16:
-		c.memory(map0F38|with66|0x13, r, 0, c.elements(s.In[0], 2), c.under(true))
-	case vec.ChainRoundF16:
-		t := c.temporary()
-		c.immediate(map0F3A|with66|0x1d, a, 0, t, 0)
-		c.registers(map0F38|with66|0x13, r, 0, t, predicate{})
-	case vec.ChainRoundBF16:
-		if c.roundsByInstruction(s) {
-			t := c.temporary()
-			c.registers(map0F38|withF3|0x72, t, 0, a, predicate{})
-			if c.storedWhenRounded(c.step) {
-				c.memory(map0F|withF2|wide|middle|0x7f, t, 0, c.elements(c.steps[c.step+1].Dst, 2), c.under(false))
-			}
-			c.registers(map0F38|with66|0x33, r, 0, t, predicate{})
-			shift(6, r, r, 16)
-			return
-		}
-		odd, quiet := c.temporary(), c.temporary()
-		c.registers(map0F|with66|0xeb, quiet, a, c.constantRegister(twice(0x400000)), predicate{})
-		nan := c.compare(c.temporaryMask(), unordered, a, a)
-		shift(6, odd, a, 15) // the last remaining bit, as 0 or 1: ties go to even
-		shift(2, odd, odd, 31)
-		c.registers(map0F|with66|0xfe, r, a, c.constantRegister(twice(0x7fff)), predicate{})
-		c.registers(map0F|with66|0xfe, r, r, odd, predicate{})
-		c.move(r, quiet, predicate{register: nan})
-		c.registers(map0F|with66|0xdb, r, r, c.constantRegister(twice(0xffff0000)), predicate{})
-	}
-}
-
-// roundsByInstruction reports whether an instruction does the step, a rounding to bfloat16. It turns denormals into 0,
-// so it is only used for results of arithmetic, which flushes them too.
-func (c *compiler) roundsByInstruction(s *Step) bool {
-	if !isa.Active().Has(isa.AVX512BF16Round) {
-		return false
-	}
-	var computed [256]bool // by pointer
-	for i := range c.steps {
-		from := &c.steps[i]
-		if from == s {
-			break
-		}
-		computed[from.Dst] = from.isArithmetic() || from.Op == vec.ChainLoad && computed[from.In[0]]
-	}
-	return computed[s.In[0]]
-}
-
-// isArithmetic reports whether all results of the step are those of arithmetic, in which denormals are zero.
-func (s *Step) isArithmetic() bool {
-	switch s.Op {
-	case vec.ChainAdd, vec.ChainSub, vec.ChainSubFrom, vec.ChainMul, vec.ChainDiv, vec.ChainDivInto, vec.ChainAddNumber, vec.ChainSubNumber,
-		vec.ChainMulNumber, vec.ChainSqrt:
-		return true
-	}
-	return s.Op >= firstFunction && s.Op < Pow || s.Op == GeluGrad || s.Op == CoarseGeluGrad
-}
-
-// storeWords stores floats as 16-bit floats.
-func (c *compiler) storeWords(s *Step, a int) {
-	if s.Op == vec.ChainStoreF16 {
-		c.memory(map0F3A|with66|0x1d, a, 0, c.elements(s.Dst, 2), c.under(false))
-		c.bytes(0)
-		return
-	}
-	t := c.temporary()
-	if c.step > 0 && c.roundedWhenStored(c.step-1) {
-		c.registers(map0F38|withF3|0x72, t, 0, a, predicate{})
-		c.memory(map0F|withF2|wide|middle|0x7f, t, 0, c.elements(s.Dst, 2), c.under(false))
-		return
-	}
-	c.immediate(map0F|with66|0x72, 2, t, a, 16)
-	c.memory(map0F38|withF3|0x33, t, 0, c.elements(s.Dst, 2), c.under(false))
 }
 
 // extreme sets r to the larger or smaller of a and b: to b if they are equal, to NaN if one is NaN.

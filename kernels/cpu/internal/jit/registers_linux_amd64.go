@@ -103,7 +103,7 @@ func (c *compiler) nextUse(v int) int {
 				return i
 			}
 		}
-		if i > c.step && int(s.Dst) == v {
+		if int(s.Dst) == v {
 			break
 		}
 	}

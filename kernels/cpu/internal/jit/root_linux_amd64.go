@@ -53,6 +53,8 @@ func (c *compiler) root(r, a int) {
 	t, h, k := c.temporary(), c.temporary(), c.temporaryMask()
 	c.registers(map0F|with66|0xfa, t, a, c.constantRegister(twice(leastRooted)), predicate{})
 	c.compareIntegers(k+firstMask, 6, unsigned, t, c.constantRegister(twice(mostRooted-leastRooted)))
+	c.bytes(0xc5, 0xf8, 0x98, 0xc0|byte(k)<<3|byte(k)) // KORTESTW
+	outside := c.jump(0x85)
 	c.registers(map0F38|with66|0x4e, h, 0, a, predicate{}) // about 1/√a
 	c.registers(map0F|0x59, r, a, h, predicate{})          // about √a
 	c.registers(map0F|0x59, h, h, half, predicate{})       //
@@ -63,8 +65,9 @@ func (c *compiler) root(r, a int) {
 	c.registers(map0F|0x28, t, 0, a, predicate{})          //
 	c.registers(map0F38|with66|0xbc, t, r, r, predicate{}) // a - r²
 	c.registers(map0F38|with66|0xb8, r, t, h, predicate{}) // r += t·h
-	c.bytes(0xc5, 0xf8, 0x98, 0xc0|byte(k)<<3|byte(k))     // KORTESTW
-	inside := c.jump(0x84)
+	c.bytes(0xe9, 0, 0, 0, 0)
+	inside := len(c.code)
+	c.land(outside, len(c.code))
 	c.registers(map0F|0x51, r, 0, a, predicate{})
 	c.land(inside, len(c.code))
 }

@@ -61,3 +61,28 @@ func rootsBesideQuotients(t *testing.T, first uint32, count, every uint64) {
 		}
 	}
 }
+
+// TestRootsOfZeros: vectors of zeros alone, of none and of some, as in tables of which few rows were used.
+func TestRootsOfZeros(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		const n = 16*64 + 5
+		var of [3][]float32
+		var pointers [3]unsafe.Pointer
+		for p := range of {
+			of[p] = make([]float32, n)
+			pointers[p] = unsafe.Pointer(&of[p][0])
+		}
+		for i := range n {
+			of[0][i] = float32([]int{0, i, i % 3}[i/16%3])
+		}
+		code := jit.Compile([]jit.Step{
+			{Op: vec.ChainSqrt, Dst: 1, In: [3]uint8{0}, Stored: true},
+			{Op: vec.ChainDiv, Dst: 2, In: [3]uint8{1, 1}, Stored: true},
+		}, 4, func(uint8) bool { return false })
+		require.NotNil(t, code)
+		code.Run(unsafe.Pointer(&pointers), n)
+		for i, x := range of[0] {
+			require.Equal(t, float32(math.Sqrt(float64(x))), of[1][i], "element %d of %v", i, x)
+		}
+	})
+}

@@ -12,8 +12,8 @@ import (
 )
 
 // TestRoundedWhenStored: values that one instruction rounds to 16 bits and stores have the bits of a conversion, for
-// floats of all magnitudes. A value that is read later is rounded there too. Subnormals, which steps treat as zero, are
-// left out.
+// floats of all magnitudes. A value that is read later is rounded there too. Subnormals, which arithmetic treats as
+// zero, are left out of products; negated ones keep their bits.
 func TestRoundedWhenStored(t *testing.T) { onEach(t, roundedWhenStored) }
 
 func roundedWhenStored(t *testing.T) {
@@ -34,9 +34,14 @@ func roundedWhenStored(t *testing.T) {
 	unused := make([]float32, n)
 	pointers := [...]unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&ones[0]), unsafe.Pointer(&unused[0]), unsafe.Pointer(&halves[0]), unsafe.Pointer(&doubled[0])}
 	for name, kind := range kinds {
-		for _, readLater := range []bool{false, true} {
+		for variant := range 4 {
+			readLater, negated := variant&1 > 0, variant&2 > 0
+			first := jit.Step{Op: vec.ChainMul, Dst: 2, In: [3]uint8{0, 1}}
+			if negated {
+				first.Op = vec.ChainNeg
+			}
 			list := []jit.Step{
-				{Op: vec.ChainMul, Dst: 2, In: [3]uint8{0, 1}},
+				first,
 				{Op: kind.round, Dst: 2, In: [3]uint8{2}},
 				{Op: kind.store, Dst: 3, In: [3]uint8{2}, Stored: true},
 			}
@@ -47,12 +52,17 @@ func roundedWhenStored(t *testing.T) {
 			require.NotNil(t, code)
 			for bits := uint64(0); bits < 1<<32; {
 				for i := range x {
-					if x[i] = math.Float32frombits(uint32(bits)); uint32(bits)>>23&0xff == 0 {
+					if x[i] = math.Float32frombits(uint32(bits)); uint32(bits)>>23&0xff == 0 && !negated {
 						x[i] = 0
 					}
 					bits += 40009
 				}
 				code.Run(unsafe.Pointer(&pointers), n)
+				if negated {
+					for i := range x {
+						x[i] = -x[i]
+					}
+				}
 				kind.convert(want, x)
 				kind.widen(rounded, want)
 				kind.widen(got, halves)
