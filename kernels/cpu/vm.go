@@ -86,6 +86,8 @@ type vmBuilder struct {
 	narrowed map[ir.Value]uint8 // 16-bit values as stored in memory
 	splats   map[uint8]bool     // pointers to registers that hold copies of one number
 	skip     map[int]bool       // nodes that need not run: comparisons of those selects, and what only they read
+	decided  map[int]ir.Value   // selections whose condition is known: the operand that they select
+	inPlace  [][2]*plan.Operand // see compileKnown
 	dots     map[int]*ir.Node   // sums of rows of a product that is read nowhere else
 }
 
@@ -93,15 +95,26 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	if u.Size == 0 {
 		return func() {}
 	}
+	return p.compileDecided(u, rt, nil)
+}
+
+// compileKnown compiles a unit some of whose conditions are known. It computes nothing for results whose memory holds
+// them already, provided that the operands of each pair have the same memory.
+func (p *placement) compileKnown(u *fuse.Unit, rt *runtime, known map[ir.Value]bool) (run func(), inPlace [][2]*plan.Operand) {
 	// A first trial compilation determines how much memory the operands of a block take.
 	trial := newVMBuilder(p, u)
+	trial.decide(known)
 	trial.prog.block, trial.prog.parts = 64, 1
 	trial.compileNodes()
 	bytes := trial.elementBytes()
-	if b := p.byShortRows(u, bytes); b != nil {
-		return b.loop(rt)
+	if len(known) > 0 && len(trial.prog.ops) == 0 {
+		return func() {}, trial.inPlace
+	}
+	if b := p.byShortRows(u, known, bytes); b != nil {
+		return b.loop(rt), trial.inPlace
 	}
 	b := newVMBuilder(p, u)
+	b.decide(known)
 	b.chooseBlock(bytes)
 	b.compileNodes()
 	// Kernels take about a quarter of the time of plain Go. Each chunk fills the registers for scalars and rows again.
@@ -112,7 +125,7 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 		}
 	}
 	b.compile()
-	return b.loop(rt)
+	return b.loop(rt), trial.inPlace
 }
 
 func (b *vmBuilder) chooseGrain() {
@@ -206,6 +219,10 @@ func (b *vmBuilder) newRegister(size int) vmRegister {
 func (b *vmBuilder) compileNode(i int) {
 	n := &b.Program.Nodes[i]
 	if b.skip[i] {
+		return
+	}
+	if _, ok := b.decided[i]; ok {
+		b.compileDecision(i, n)
 		return
 	}
 	switch n.Op {

@@ -67,11 +67,12 @@ func (b *vmBuilder) rowOfNumbers() int {
 
 // byShortRows compiles a unit with short rows as blocks. It returns nil unless code computes all of the unit and goes
 // from row to row by itself.
-func (p *placement) byShortRows(u *fuse.Unit, bytes int) *vmBuilder {
+func (p *placement) byShortRows(u *fuse.Unit, known map[ir.Value]bool, bytes int) *vmBuilder {
 	if !jit.Usable() {
 		return nil
 	}
 	b := newVMBuilderOf(p, u, codeLine)
+	b.decide(known)
 	if b.prog.line == 0 || b.prog.line >= numbersLine || len(u.Sinks) > 0 {
 		return nil
 	}
