@@ -20,11 +20,12 @@ func (s *Shape) Remember() {
 
 // decisions are what follows from a shape, for one operation and type.
 type decisions struct {
-	shape        Shape // as the operation computes it, see checked
-	x, y, kernel int   // numbers of elements
-	way          way
+	shape        Shape       // as the operation computes it, see checked
+	x, y, kernel int         // numbers of elements
+	way, instead way         // the latter if wayBands: the other way, which moments take
 	rows         tapRows     // if wayTapRows
 	abreast      abreastPlan // if wayAbreast
+	bands        bands       // if wayBands
 	frame        frame       // if wayTiles, of results and input gradients
 	phases       dataPhases  // if wayTiles, of input gradients
 	parts        [2]Shape    // that are operations of their own: of some images, and of the rest of the batch
@@ -52,6 +53,7 @@ const (
 	wayApart               // apart.go
 	wayWinograd            // winograd_weights.go
 	wayStacked             // stacked.go
+	wayBands               // banded.go
 )
 
 // typeOf is an index for the type.
@@ -87,9 +89,13 @@ func decide[T Float](d *decisions, s *Shape, o operation) {
 	d.x, d.y, d.kernel = n.sizeX(), n.sizeY(), n.sizeKernel()
 	switch o {
 	case ofForward:
-		d.way = wayForward[T](d)
+		if d.way = wayForward[T](d); bandsPay[T](d, o) {
+			d.instead, d.way = d.way, wayBands
+		}
 	case ofData:
-		d.way = wayData[T](d)
+		if d.way = wayData[T](d); bandsPay[T](d, o) {
+			d.instead, d.way = d.way, wayBands
+		}
 	default:
 		d.way = wayWeights[T](n)
 		d.y = n.sizeDY()
