@@ -16,6 +16,7 @@ const (
 	blockReuse    = 192 // and fewest products of an element of a copy of the input,
 	blockTaps     = 3   // and the least width of windows with fewer than
 	blockMany     = 256 // that many channels
+	blockDouble   = 320 // the same in float64, with vectors of 512 bits
 )
 
 // gradientBlocks is the geometry of a block.
@@ -36,7 +37,7 @@ func gradientBlocksOf[T Float](s *Shape) gradientBlocks {
 	case s.Groups > 1 || s.Pairs || s.Turned || s.Stacked || s.Strides[1]*s.Strides[2] == 1 || volume(out) < copiedLeast,
 		s.InChannels < blockChannels || s.InChannels < blockMany && s.Kernel[2] < blockTaps,
 		min(s.OutChannels, panels*width)*s.Kernel[2] < blockReuse*s.Strides[2],
-		!single[T]() || isWideGradient[T](s) || !byGradientBlocks.Taken():
+		!single[T]() && !s.blocksOfDoubles(), isWideGradient[T](s) || !byGradientBlocks.Taken():
 		return gradientBlocks{}
 	}
 	g := gradientBlocks{planes: 1, rows: 1, pixels: even(out[2], blockPixels), channels: even(s.InChannels, width-width/8), panels: panels}
@@ -51,6 +52,11 @@ func gradientBlocksOf[T Float](s *Shape) gradientBlocks {
 	g.panel = g.planes * g.rows * g.pixels * width
 	g.input = g.planes * g.rows * g.line(g.pixels, s.Kernel[2], 0) * width
 	return g
+}
+
+// blocksOfDoubles reports whether copying pays in float64: not for volumes.
+func (s *Shape) blocksOfDoubles() bool {
+	return s.Kernel[0] == 1 && (s.InChannels >= blockDouble || s.InChannels >= blockMany && usesAVX2())
 }
 
 // line returns the number of pixels of a copied row of the input for the taps from one on that share a copy.

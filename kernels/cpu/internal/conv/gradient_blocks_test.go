@@ -37,21 +37,31 @@ func TestGradientBlocks(t *testing.T) {
 		{"volumes", func(g *gradientBlocks) bool { return g.planes > 2 },
 			Shape{Batch: 2, In: [3]int{4, 6, 9}, InChannels: 193, OutChannels: 133, Kernel: [3]int{2, 3, 3}, Strides: [3]int{2, 1, 2}, PadLow: [3]int{1, 1, 1}, PadHigh: [3]int{0, 1, 1}}},
 	}
+	doubles := 0
 	for _, c := range shapes {
 		n := c.s.checked(ofWeights)
 		g := gradientBlocksOf[float32](&n)
 		require.Equal(t, wayTiles, wayWeights[float32](&n))
 		require.True(t, g.planes > 0 && c.holds(&g), "%s: %+v", c.what, g)
-		checkGradientBlocks(t, &c.s, workers, c.what)
+		checkGradientBlocks[float32](t, &c.s, workers, c.what)
+		if s := c.s; n.In[0] == 1 {
+			s.InChannels += 128
+			n = s.checked(ofWeights)
+			if double := gradientBlocksOf[float64](&n); double.planes > 0 {
+				doubles++
+			}
+			checkGradientBlocks[float64](t, &s, workers, c.what)
+		}
 	}
+	require.Equal(t, 3, doubles)
 }
 
-func checkGradientBlocks(t *testing.T, s *Shape, workers *pool.Pool, what string) {
+func checkGradientBlocks[T Float](t *testing.T, s *Shape, workers *pool.Pool, what string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
 	n := s.checked(ofWeights)
-	x, _ := framed(random[float32](rng, n.sizeX()))
-	dy, _ := framed(random[float32](rng, n.sizeY()))
+	x, _ := framed(random[T](rng, n.sizeX()))
+	dy, _ := framed(random[T](rng, n.sizeY()))
 	want := make([]float64, n.sizeKernel())
 	visit(s, func(i, k, o int) { want[k] += float64(x[i]) * float64(dy[o]) })
 	largest := 0.0
@@ -63,15 +73,15 @@ func checkGradientBlocks(t *testing.T, s *Shape, workers *pool.Pool, what string
 			continue // it takes seconds
 		}
 		restore := isa.Override(path)
-		one, intact := framed(make([]float32, len(want)))
-		three := make([]float32, len(want))
-		BackwardWeights(nil, s, x, dy, one, scratchFor[float32](BackwardWeightsScratch[float32](s, 1)))
-		BackwardWeights(workers, s, x, dy, three, scratchFor[float32](BackwardWeightsScratch[float32](s, workers.Size())))
+		one, intact := framed(make([]T, len(want)))
+		three := make([]T, len(want))
+		BackwardWeights(nil, s, x, dy, one, scratchFor[T](BackwardWeightsScratch[T](s, 1)))
+		BackwardWeights(workers, s, x, dy, three, scratchFor[T](BackwardWeightsScratch[T](s, workers.Size())))
 		worst := 0.0
 		for i, v := range want {
 			worst = max(worst, math.Abs(v-float64(one[i])))
 		}
-		assert.LessOrEqual(t, worst, 2e-5*largest, "%s, %v", what, path)
+		assert.LessOrEqual(t, worst, 170*epsilon[T]()*largest, "%s, %v", what, path)
 		assert.True(t, intact(), "%s: something beside the gradient is written", what)
 		assert.True(t, slices.Equal(one, three), "%s: workers change the result", what)
 		restore()
@@ -84,6 +94,10 @@ func TestGradientBlocksShapes(t *testing.T) {
 	many := Shape{Batch: 1, In: [3]int{1, 16, 16}, InChannels: 192, OutChannels: 128, Kernel: [3]int{1, 4, 4}, Strides: [3]int{1, 2, 2}}
 	n := many.checked(ofWeights)
 	require.Positive(t, gradientBlocksOf[float32](&n).planes)
+	assert.Zero(t, gradientBlocksOf[float64](&n).planes)
+	n.InChannels = blockDouble
+	assert.Positive(t, gradientBlocksOf[float64](&n).planes)
+	n.In[0], n.Kernel[0] = 2, 2
 	assert.Zero(t, gradientBlocksOf[float64](&n).planes)
 	for _, change := range []func(s *Shape){
 		func(s *Shape) { s.OutChannels = 95 }, func(s *Shape) { s.InChannels = 190 }, func(s *Shape) { s.Groups = 2 }, func(s *Shape) { s.Kernel[2] = 2 },
