@@ -17,6 +17,7 @@ var (
 	bySliding         = choice.New("cpu: extremes of short lines by sliding")
 	byRulesAVX2       = choice.New("cpu: rules for AVX2")
 	byShortRows       = choice.New("cpu: softmax and norms of short rows in columns")
+	byStrips          = choice.New("cpu: softmax along an axis in strips of columns")
 	byInterleaving    = choice.New("cpu: repeated elements interleaved")
 	byWinogradHalves  = choice.New("cpu: Winograd in float32 for 16 bits")
 )

@@ -26,7 +26,7 @@ func pipelineFor(replicas int) pipeline {
 		normal = append(normal, pass.MergeAllReduces())
 	}
 	l := pipeline{normal: pass.Sequence("normalize", normal...)}
-	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.CleanUp("updates", l.normal, pass.GateUpdates()), pass.RecomputeCheap(), lateGradients())
+	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.CleanUp("updates", l.normal, pass.GateUpdates()), pass.RecomputeCheap(), lateGradients(), softmaxAlongAxes())
 	l.blocks = scan.ByExamples(nearExamples*max(poolFor(replicas).Workers(), 1), worthExamples, sameSums, sameImages) // each worker has its own caches
 	return l
 }

@@ -41,7 +41,9 @@ func buildSoftmax(b *build) (func(), error) { return byFloat(b, softmax[float64]
 func softmax[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	x, y := in[0].Operand, out.Operand
-	if n := out.n; isShort[T](n, shorter(shortSoftmaxRows, shortSoftmaxAVX2), shortDoubles) {
+	if inStrips(in, out) {
+		return softmaxStrips(b, in, out)
+	} else if n := out.n; isShort[T](n, shorter(shortSoftmaxRows, shortSoftmaxAVX2), shortDoubles) {
 		return softmaxShort(b, in[0], out)
 	} else if moved {
 		return longColumns(b, in, out, func(y []T, x [2][]T, _ []T) { vec.SoftmaxLines(y, x[0], n) })
@@ -57,7 +59,9 @@ func buildSoftmaxGrad(b *build) (func(), error) {
 func softmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	y, dy, dx := in[0].Operand, in[1].Operand, out.Operand
-	if n := out.n; isShort[T](n, shorter(shortSoftmaxRows, shortGradAVX2), shortSoftmaxDouble) {
+	if inStrips(in, out) {
+		return softmaxGradStrips(b, in, out)
+	} else if n := out.n; isShort[T](n, shorter(shortSoftmaxRows, shortGradAVX2), shortSoftmaxDouble) {
 		return softmaxGradShort(b, in, out)
 	} else if moved {
 		return longColumns(b, in, out, func(dx []T, x [2][]T, _ []T) { vec.SoftmaxLinesGrad(dx, x[0], x[1], n) })
@@ -81,6 +85,9 @@ func (b *build) needRow(o *plan.Operand) int {
 func logSoftmax[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	n := out.n
+	if inStrips(in, out) {
+		return logSoftmaxStrips(b, in, out)
+	}
 	if isShort[T](n, shorter(shortSoftmaxRows, shortLogSoftmaxAVX2), shortDoubles) {
 		return logSoftmaxShort(b, in[0], out)
 	}
@@ -102,6 +109,9 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 func logSoftmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	n := out.n
+	if inStrips(in, out) {
+		return logSoftmaxGradStrips(b, in, out)
+	}
 	if isShort[T](n, shorter(shortSoftmaxRows, shortGradAVX2), shortDoubles) {
 		return logSoftmaxGradShort(b, in, out)
 	}

@@ -19,6 +19,7 @@ import (
 // rows have all lengths.
 func TestSoftmaxAlongAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
+	defer byStrips.Without()()
 	before, after := 0, 0 // transposes that are part of a softmax
 	for try := range 140 {
 		d := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.BFloat16, ir.Float16}[r.IntN(5)]
@@ -107,6 +108,64 @@ func TestSoftmaxAlongAxes(t *testing.T) {
 	}
 	require.Greater(t, before, 60)
 	require.Greater(t, after, 30)
+}
+
+// TestSoftmaxStrips compares softmaxes, their logarithms and the gradients of both along an axis before many contiguous
+// elements, where they are computed in strips, with the same in float64. Results may be outputs beside the gradient,
+// which reads them then, and the bits must not depend on the number of workers.
+func TestSoftmaxStrips(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 10))
+	for try := range 60 {
+		d := []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Float16}[r.IntN(4)]
+		n, inner := []int{16, 17, 33, 64, 70, 90, 100, 256}[r.IntN(8)], []int{128, 131, 192, 300}[r.IntN(4)]
+		op, grad := ir.Softmax, ir.SoftmaxGrad
+		if try%2 == 1 {
+			op, grad = ir.LogSoftmax, ir.LogSoftmaxGrad
+		}
+		p := ir.New(fmt.Sprint("strips", try))
+		add := func(op ir.Op, a ir.Attrs, in ...ir.Value) ir.Value {
+			v, err := p.Add("", op, a, in...)
+			require.NoError(t, err)
+			return v[0]
+		}
+		var inputs []reference.Value
+		operand := func() ir.Value {
+			shape := ir.Shape{1 + r.IntN(2), n, inner}
+			if len(inputs) > 0 {
+				shape = inputs[0].Type.Shape
+			}
+			values := make([]float64, shape.Size())
+			for i := range values {
+				values[i] = 3 * r.NormFloat64()
+			}
+			v, err := reference.New(d, shape, values...)
+			require.NoError(t, err)
+			inputs = append(inputs, v)
+			return add(ir.Transpose, ir.TransposeAttrs{Perm: []int{0, 2, 1}}, p.AddInput(fmt.Sprint("in", len(inputs)), v.Type))
+		}
+		back := func(v ir.Value) ir.Value { return add(ir.Transpose, ir.TransposeAttrs{Perm: []int{0, 2, 1}}, v) }
+		y := add(op, nil, operand())
+		first := r.IntN(3)
+		if first == 0 {
+			p.AddOutput("y", back(y))
+		}
+		if try%4 >= 2 || first > 0 {
+			p.AddOutput("dx", back(add(grad, nil, y, operand())))
+		}
+		if first == 1 {
+			p.AddOutput("y", back(y))
+		}
+		got := runOnce(t, p, inputs, false)
+		want, err := reference.Run(p, inputs)
+		require.NoError(t, err)
+		shared := runWith(t, p, inputs, 3)
+		for i := range want {
+			if err := kernelstest.Compare(got[i], want[i], 24, true); err != nil {
+				t.Fatalf("output %d: %v\n%v", i, err, p)
+			}
+			require.Equal(t, got[i].Bytes(), shared[i], "three workers: output %d\n%v", i, p)
+		}
+	}
 }
 
 // TestSoftmaxBetweenTransposes puts softmaxes between all pairs of transposes of four axes of the same length. Most of

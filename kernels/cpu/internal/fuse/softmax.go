@@ -22,7 +22,7 @@ func (g *Graph) findSoftmax(i int) {
 	}
 	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{}
 	moves := func(node int, back bool) bool {
-		axis, ok := movedAxis(g.Program.Nodes[node].Attrs.(ir.TransposeAttrs).Perm, back)
+		axis, ok := MovedAxis(g.Program.Nodes[node].Attrs.(ir.TransposeAttrs).Perm, back)
 		if !ok || e.Axis >= 0 && axis != e.Axis || slices.Contains(nodes, node) {
 			return false
 		}
@@ -70,9 +70,9 @@ func movesTogether(d ir.DType, op ir.Op, side int) bool {
 	return side >= softmaxSide
 }
 
-// movedAxis returns the axis that a transpose moves to the end or, if back is set, moves back from there. ok is false
+// MovedAxis returns the axis that a transpose moves to the end or, if back is set, moves back from there. ok is false
 // if the transpose moves other axes too.
-func movedAxis(perm []int, back bool) (axis int, ok bool) {
+func MovedAxis(perm []int, back bool) (axis int, ok bool) {
 	last := len(perm) - 1
 	if axis = slices.Index(perm, last); !back {
 		axis = perm[last]

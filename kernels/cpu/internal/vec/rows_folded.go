@@ -16,6 +16,15 @@ func MulRows[T Float](dst, x []T) bool { return foldRows(multiplying, dst, x) }
 // MaxRows is MulRows for the largest elements; NaN if there is one.
 func MaxRows[T Float](dst, x []T) bool { return foldRows(largest, dst, x) }
 
+// MaxRowsApart is MaxRows of rows that are stride elements apart.
+func MaxRowsApart[T Float](dst, x []T, rows, stride int) bool {
+	n := len(dst)
+	if !single[T]() || n == 0 || rows <= 0 {
+		return false
+	}
+	return foldRows32(largest, as32(dst), as32(x[:extent(rows, n, stride)]), rows, stride) == n
+}
+
 // MinRows is MulRows for the smallest elements; NaN if there is one.
 func MinRows[T Float](dst, x []T) bool { return foldRows(smallest, dst, x) }
 
