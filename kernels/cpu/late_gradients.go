@@ -30,11 +30,7 @@ func lateGradients() pass.Pass {
 				}
 				in[1] = out[0]
 			}
-			out, err := r.To.Add(n.Scope, n.Op, n.Attrs, in...)
-			if err == nil {
-				err = r.Define(n, out)
-			}
-			if err != nil {
+			if err := r.KeepWith(n, in); err != nil {
 				return nil, err
 			}
 		}

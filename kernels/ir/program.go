@@ -41,6 +41,7 @@ type Program struct {
 	Outputs []Output
 
 	types []Type
+	room  room
 }
 
 // New returns an empty program.
@@ -79,22 +80,32 @@ func (p *Program) newValue(t Type) Value {
 
 // Add appends a node, infers the types of its results and returns them.
 func (p *Program) Add(scope string, op Op, attrs Attrs, inputs ...Value) ([]Value, error) {
-	if len(p.Nodes) >= MaxNodes {
-		return nil, fmt.Errorf("ir: program %q has more than %d operations; where a layer is traced step by step, give it fewer steps or a loop", p.Name, MaxNodes)
+	if err := p.full(); err != nil {
+		return nil, err
 	}
-	types, err := p.infer(op, attrs, inputs)
+	types, err := p.infer(op, attrs, inputs, &p.own().operands)
 	if err != nil {
 		return nil, err
 	}
-	outputs := make([]Value, len(types))
+	in, outputs := p.list(len(inputs)), p.list(len(types))
+	copy(in, inputs)
 	for i, t := range types {
 		outputs[i] = p.newValue(t)
 	}
-	p.Nodes = append(p.Nodes, Node{op, attrs, slices.Clone(inputs), outputs, scope})
+	p.Nodes = append(p.Nodes, Node{op, attrs, in, outputs, scope})
 	return outputs, nil
 }
 
-func (p *Program) infer(op Op, attrs Attrs, inputs []Value) ([]Type, error) {
+// full returns an error if there is no place for another node.
+func (p *Program) full() error {
+	if len(p.Nodes) >= MaxNodes {
+		return fmt.Errorf("ir: program %q has more than %d operations; where a layer is traced step by step, give it fewer steps or a loop", p.Name, MaxNodes)
+	}
+	return nil
+}
+
+// infer returns the types of a node's results. Until the next call, they may lie in room.
+func (p *Program) infer(op Op, attrs Attrs, inputs []Value, room *[]Type) ([]Type, error) {
 	if op == OpInvalid || op >= opCount {
 		return nil, fmt.Errorf("ir: %v is not an operation", op)
 	}
@@ -102,13 +113,14 @@ func (p *Program) infer(op Op, attrs Attrs, inputs []Value) ([]Type, error) {
 	if len(inputs) < info.min || info.max >= 0 && len(inputs) > info.max {
 		return nil, fmt.Errorf("ir: %v takes %s, received %d", op, operandCount(info.min, info.max), len(inputs))
 	}
-	in := make([]Type, len(inputs))
+	in := (*room)[:0]
 	for i, v := range inputs {
 		if v < 0 || int(v) >= len(p.types) {
 			return nil, fmt.Errorf("ir: %v: operand %d is %%%d, but the program has %d values", op, i, v, len(p.types))
 		}
-		in[i] = p.types[v]
+		in = append(in, p.types[v])
 	}
+	*room = in
 	types, err := info.infer(in, attrs)
 	if err != nil {
 		return nil, fmt.Errorf("ir: %v%v: %w", op, in, err)
@@ -134,7 +146,7 @@ func operandCount(low, high int) string {
 // ReplaceNode replaces the op, attributes and operands of node i and appends further results. The types of the existing
 // results must stay. The gradient of loops uses it to make a loop return more of the values that it computes.
 func (p *Program) ReplaceNode(i int, op Op, attrs Attrs, inputs []Value) ([]Value, error) {
-	types, err := p.infer(op, attrs, inputs)
+	types, err := p.infer(op, attrs, inputs, new([]Type))
 	if err != nil {
 		return nil, err
 	}
@@ -157,58 +169,68 @@ func (p *Program) ReplaceNode(i int, op Op, attrs Attrs, inputs []Value) ([]Valu
 // Verify checks everything that a backend relies on: operands are defined before their use, each value once, types are
 // those that the op's rule gives, aliases fit, and the same for sub-programs.
 func (p *Program) Verify() error {
-	defined := make([]bool, len(p.types))
-	define := func(v Value, what string) error {
-		if v < 0 || int(v) >= len(p.types) {
-			return fmt.Errorf("ir: program %q: %s is %%%d, but the program has %d values", p.Name, what, v, len(p.types))
-		}
-		if defined[v] {
-			return fmt.Errorf("ir: program %q: %%%d is defined twice, second time as %s", p.Name, v, what)
-		}
-		defined[v] = true
-		return nil
-	}
+	c := checker{Program: p, defined: make([]bool, len(p.types))}
 	for i, in := range p.Inputs {
-		if err := define(in.Value, fmt.Sprintf("input %d %q", i, in.Name)); err != nil {
+		what := func() string { return fmt.Sprintf("input %d %q", i, in.Name) }
+		if err := c.define(in.Value, what); err != nil {
 			return err
 		}
 		if err := p.types[in.Value].check(); err != nil {
-			return fmt.Errorf("ir: program %q: input %d %q: %w", p.Name, i, in.Name, err)
+			return fmt.Errorf("ir: program %q: %s: %w", p.Name, what(), err)
 		}
 	}
 	for i := range p.Nodes {
-		if err := p.verifyNode(&p.Nodes[i], i, defined, define); err != nil {
+		if err := c.node(&p.Nodes[i], i); err != nil {
 			return err
 		}
 	}
-	return p.verifyOutputs(defined)
+	return p.verifyOutputs(c.defined)
 }
 
-func (p *Program) verifyNode(n *Node, i int, defined []bool, define func(Value, string) error) error {
-	where := fmt.Sprintf("node %d %v (scope %q)", i, n.Op, n.Scope)
+// checker verifies the nodes of a program.
+type checker struct {
+	*Program
+	defined []bool
+	room    []Type
+}
+
+// define records the definition of a value by what.
+func (c *checker) define(v Value, what func() string) error {
+	if v < 0 || int(v) >= len(c.types) {
+		return fmt.Errorf("ir: program %q: %s is %%%d, but the program has %d values", c.Name, what(), v, len(c.types))
+	}
+	if c.defined[v] {
+		return fmt.Errorf("ir: program %q: %%%d is defined twice, second time as %s", c.Name, v, what())
+	}
+	c.defined[v] = true
+	return nil
+}
+
+func (c *checker) node(n *Node, i int) error {
+	where := func() string { return fmt.Sprintf("node %d %v (scope %q)", i, n.Op, n.Scope) }
 	for j, v := range n.Inputs {
-		if v < 0 || int(v) >= len(defined) || !defined[v] {
-			return fmt.Errorf("ir: program %q: %s: operand %d, %%%d, is not defined before its use", p.Name, where, j, v)
+		if v < 0 || int(v) >= len(c.defined) || !c.defined[v] {
+			return fmt.Errorf("ir: program %q: %s: operand %d, %%%d, is not defined before its use", c.Name, where(), j, v)
 		}
 	}
-	types, err := p.infer(n.Op, n.Attrs, n.Inputs)
+	types, err := c.infer(n.Op, n.Attrs, n.Inputs, &c.room)
 	if err != nil {
-		return fmt.Errorf("ir: program %q: %s: %w", p.Name, where, err)
+		return fmt.Errorf("ir: program %q: %s: %w", c.Name, where(), err)
 	}
 	if len(types) != len(n.Outputs) {
-		return fmt.Errorf("ir: program %q: %s: has %d results, its rule gives %d", p.Name, where, len(n.Outputs), len(types))
+		return fmt.Errorf("ir: program %q: %s: has %d results, its rule gives %d", c.Name, where(), len(n.Outputs), len(types))
 	}
 	for j, v := range n.Outputs {
-		if err := define(v, where); err != nil {
+		if err := c.define(v, where); err != nil {
 			return err
 		}
-		if !types[j].Equal(p.types[v]) {
-			return fmt.Errorf("ir: program %q: %s: result %d has type %v, its rule gives %v", p.Name, where, j, p.types[v], types[j])
+		if !types[j].Equal(c.types[v]) {
+			return fmt.Errorf("ir: program %q: %s: result %d has type %v, its rule gives %v", c.Name, where(), j, c.types[v], types[j])
 		}
 	}
 	for _, sub := range SubPrograms(n.Attrs) {
 		if err := sub.Verify(); err != nil {
-			return fmt.Errorf("ir: program %q: %s: %w", p.Name, where, err)
+			return fmt.Errorf("ir: program %q: %s: %w", c.Name, where(), err)
 		}
 	}
 	return nil

@@ -250,3 +250,31 @@ func TestSubPrograms(t *testing.T) {
 	assert.Empty(t, SubPrograms(nil))
 	assert.True(t, strings.HasPrefix(a.String(), "program a("))
 }
+
+// TestCopiesOfProgramsGrowApart adds nodes to a program and to a copy of it in turns.
+func TestCopiesOfProgramsGrowApart(t *testing.T) {
+	p := New("p")
+	x := p.AddInput("x", Type{Float32, Shape{2}})
+	y := p.AddInput("y", Type{Float32, Shape{2}})
+	add := func(p *Program, a, b Value) Value {
+		out, err := p.Add("", Add, nil, a, b)
+		require.NoError(t, err)
+		return out[0]
+	}
+	add(p, x, y)
+	q, copied := p.Clone(), *p
+	for range 100 {
+		add(p, x, x)
+		add(q, y, y)
+		add(&copied, y, x)
+	}
+	for i := 1; i <= 100; i++ {
+		require.Equal(t, []Value{x, x}, p.Nodes[i].Inputs)
+		require.Equal(t, []Value{y, y}, q.Nodes[i].Inputs)
+		require.Equal(t, []Value{y, x}, copied.Nodes[i].Inputs)
+		require.Equal(t, []Value{Value(i + 2)}, p.Nodes[i].Outputs)
+	}
+	require.NoError(t, p.Verify())
+	require.NoError(t, q.Verify())
+	require.NoError(t, copied.Verify())
+}

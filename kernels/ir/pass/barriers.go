@@ -21,11 +21,7 @@ func dropBarriers(p *ir.Program) (*ir.Program, error) {
 			r.Mapped[n.Outputs[0]] = r.Mapped[n.Inputs[0]]
 			continue
 		}
-		results, err := r.To.Add(n.Scope, n.Op, n.Attrs, r.Operands(n)...)
-		if err == nil {
-			err = r.Define(n, results)
-		}
-		if err != nil {
+		if err := r.Keep(n); err != nil {
 			return nil, err
 		}
 	}

@@ -24,27 +24,30 @@ func Decompose(kernel func(op ir.Op) bool, half func(p *ir.Program, n *ir.Node) 
 }
 
 func decomposeOnce(p *ir.Program, kernel func(op ir.Op) bool, half func(p *ir.Program, n *ir.Node) bool) (q *ir.Program, changed bool, err error) {
-	r, live := NewRewriter(p), p.Live()
+	r, live, whole := NewRewriter(p), p.Live(), true
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if !live[i] {
+			whole = false
 			continue
 		}
-		in := r.Operands(n)
 		var results []ir.Value
 		switch {
 		case needsFloat32(p, n) && (half == nil || !half(p, n)):
 			changed = true
-			results, err = widen(r.To, n, in)
+			results, err = widen(r.To, n, r.Operands(n))
 		case !kernel(n.Op) && n.Op != ir.Constant && !n.Op.IsElementwise():
 			changed = true
 			var ok bool
-			results, ok, err = ir.Decompose(r.To, &ir.Node{Op: n.Op, Attrs: n.Attrs, Inputs: in, Scope: n.Scope})
+			results, ok, err = ir.Decompose(r.To, &ir.Node{Op: n.Op, Attrs: n.Attrs, Inputs: r.Operands(n), Scope: n.Scope})
 			if err == nil && !ok {
 				err = fmt.Errorf("%v (scope %q) has neither a kernel nor a decomposition", n.Op, n.Scope)
 			}
 		default:
-			results, err = r.To.Add(n.Scope, n.Op, n.Attrs, in...)
+			if err = r.Keep(n); err != nil {
+				return nil, false, err
+			}
+			continue
 		}
 		if err == nil {
 			err = r.Define(n, results)
@@ -52,6 +55,9 @@ func decomposeOnce(p *ir.Program, kernel func(op ir.Op) bool, half func(p *ir.Pr
 		if err != nil {
 			return nil, false, err
 		}
+	}
+	if !changed && whole && inOrder(p) {
+		return p, false, nil
 	}
 	return r.Finish(), changed, nil
 }

@@ -45,12 +45,7 @@ func FoldScales() Pass {
 			if inside[i] {
 				continue
 			}
-			n := &p.Nodes[i]
-			out, err := f.To.Add(n.Scope, n.Op, n.Attrs, f.Operands(n)...)
-			if err == nil {
-				err = f.Define(n, out)
-			}
-			if err != nil {
+			if err := f.Keep(&p.Nodes[i]); err != nil {
 				return nil, err
 			}
 		}

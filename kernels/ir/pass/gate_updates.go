@@ -57,9 +57,13 @@ func gateUpdates(p *ir.Program) (*ir.Program, error) {
 			err = t.join(u)
 		case inside[i]:
 		default:
-			var out []ir.Value
-			if out, err = t.To.Add(n.Scope, n.Op, n.Attrs, t.narrowed(i)...); err == nil {
-				err = t.Define(n, out)
+			if in, ok := t.narrowed(i); ok {
+				var out []ir.Value
+				if out, err = t.To.Add(n.Scope, n.Op, n.Attrs, in); err == nil {
+					err = t.Define(n, out)
+				}
+			} else {
+				err = t.Keep(n)
 			}
 		}
 		if err != nil {
@@ -158,16 +162,15 @@ func (t *gates) join(u *gated) error {
 	return nil
 }
 
-// narrowed returns the operands of node i. If the node checks whether a number converted from 16 bits is finite, that
-// is the number before the conversion.
-func (t *gates) narrowed(i int) []ir.Value {
+// narrowed returns the number before the conversion, if node i checks whether a number converted from 16 bits is
+// finite.
+func (t *gates) narrowed(i int) (ir.Value, bool) {
 	n := &t.From.Nodes[i]
-	in := t.Operands(n)
 	if n.Op != ir.IsFinite {
-		return in
+		return 0, false
 	}
 	if d := t.node(n.Inputs[0]); d != nil && d.Op == ir.Convert && t.From.Type(d.Inputs[0]).DType.IsHalf() {
-		in[0] = t.Mapped[d.Inputs[0]]
+		return t.Mapped[d.Inputs[0]], true
 	}
-	return in
+	return 0, false
 }

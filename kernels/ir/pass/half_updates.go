@@ -23,15 +23,14 @@ func DecomposeHalfUpdates(inPlace func(variable ir.DType) bool) Pass {
 		u.uses, u.def = Uses(p)
 		for i := range p.Nodes {
 			n := &p.Nodes[i]
-			var out []ir.Value
 			var err error
 			if half(n) && !u.looksUp(n) {
-				out, err = u.formulas(n)
+				var out []ir.Value
+				if out, err = u.formulas(n); err == nil {
+					err = u.Define(n, out)
+				}
 			} else {
-				out, err = u.To.Add(n.Scope, n.Op, n.Attrs, u.Operands(n)...)
-			}
-			if err == nil {
-				err = u.Define(n, out)
+				err = u.Keep(n)
 			}
 			if err != nil {
 				return nil, err

@@ -22,11 +22,16 @@ func PadConvolutions() Pass {
 		r := NewRewriter(p)
 		for i := range p.Nodes {
 			n := &p.Nodes[i]
-			attrs, in := n.Attrs, r.Operands(n)
-			if a, ok := convPadding(def, n); ok {
-				attrs, in[0] = a, r.Mapped[def[n.Inputs[0]].Inputs[0]]
+			a, ok := convPadding(def, n)
+			if !ok {
+				if err := r.Keep(n); err != nil {
+					return nil, err
+				}
+				continue
 			}
-			out, err := r.To.Add(n.Scope, n.Op, attrs, in...)
+			in := r.Operands(n)
+			in[0] = r.Mapped[def[n.Inputs[0]].Inputs[0]]
+			out, err := r.To.Add(n.Scope, n.Op, a, in...)
 			if err == nil {
 				err = r.Define(n, out)
 			}

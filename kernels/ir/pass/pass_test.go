@@ -78,3 +78,38 @@ func TestInside(t *testing.T) {
 	require.Len(t, inner.Else.Nodes, 1)
 	require.Len(t, leaf("then").Nodes, 1)
 }
+
+// TestNothingToSimplify checks that programs in their simplest form are returned as they are, and that others are not,
+// even if only their values have other numbers than those of a copy.
+func TestNothingToSimplify(t *testing.T) {
+	simplify := pass.Simplify(pass.SimplifyOptions{})
+	made := func(t *testing.T, twice, dead, late bool) (p, q *ir.Program) {
+		b := b{t, ir.New("p")}
+		x := b.input("x", ir.Float32, 4)
+		y := b.add(ir.Exp, nil, x)
+		if late {
+			b.p.AddOutput("late", b.input("late", ir.Float32, 4))
+		}
+		z := b.add(ir.Neg, nil, y)
+		if twice {
+			z = b.add(ir.Neg, nil, b.add(ir.Exp, nil, x))
+		}
+		if dead {
+			b.add(ir.Tanh, nil, z)
+		}
+		b.p.AddOutput("z", z)
+		q, err := simplify.Run(b.p)
+		require.NoError(t, err)
+		require.NoError(t, q.Verify())
+		return b.p, q
+	}
+	p, q := made(t, false, false, false)
+	require.Same(t, p, q)
+	for i := range 3 {
+		p, q = made(t, i == 0, i == 1, i == 2)
+		require.NotSame(t, p, q, i)
+		again, err := simplify.Run(q)
+		require.NoError(t, err)
+		require.Same(t, q, again, i)
+	}
+}

@@ -58,11 +58,7 @@ func recomputeCheap(p *ir.Program) (*ir.Program, error) {
 			}
 			in[k] = copies[at]
 		}
-		results, err := r.To.Add(n.Scope, n.Op, n.Attrs, in...)
-		if err == nil {
-			err = r.Define(n, results)
-		}
-		if err != nil {
+		if err := r.KeepWith(n, in); err != nil {
 			return nil, err
 		}
 	}

@@ -10,12 +10,14 @@ import (
 // the new one, and calls Define with the results.
 type Rewriter struct {
 	From, To *ir.Program
-	Mapped   []ir.Value // by value of the old program: its counterpart in the new program
+	Mapped   []ir.Value // by value of the old program: its counterpart in the new program, which has the same type
+	operands []ir.Value // of the node that is being kept
 }
 
 // NewRewriter begins a program with the inputs of p.
 func NewRewriter(p *ir.Program) *Rewriter {
 	r := &Rewriter{From: p, To: ir.New(p.Name), Mapped: make([]ir.Value, p.NumValues())}
+	r.To.Grow(p)
 	for _, in := range p.Inputs {
 		r.Mapped[in.Value] = r.To.AddInput(in.Name, p.Type(in.Value))
 	}
@@ -47,6 +49,32 @@ func (r *Rewriter) Define(n *ir.Node, results []ir.Value) error {
 	return nil
 }
 
+// Keep adds a node of the old program as it is.
+func (r *Rewriter) Keep(n *ir.Node) error {
+	return r.KeepWith(n, r.operandsOf(n))
+}
+
+// operandsOf is Operands in memory that is used again for the next node.
+func (r *Rewriter) operandsOf(n *ir.Node) []ir.Value {
+	r.operands = r.operands[:0]
+	for _, v := range n.Inputs {
+		r.operands = append(r.operands, r.Mapped[v])
+	}
+	return r.operands
+}
+
+// KeepWith adds a node of the old program with other operands of the same types.
+func (r *Rewriter) KeepWith(n *ir.Node, operands []ir.Value) error {
+	results, err := r.To.Copy(r.From, n, operands)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Outputs {
+		r.Mapped[v] = results[i]
+	}
+	return nil
+}
+
 // add adds a node with one result to the new program.
 //
 //go:noinline
@@ -56,6 +84,26 @@ func (r *Rewriter) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) (
 		return 0, err
 	}
 	return out[0], nil
+}
+
+// inOrder reports whether the values of a program have the numbers that a copy of it would give them.
+func inOrder(p *ir.Program) bool {
+	next := ir.Value(0)
+	for _, in := range p.Inputs {
+		if in.Value != next {
+			return false
+		}
+		next++
+	}
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Outputs {
+			if v != next {
+				return false
+			}
+			next++
+		}
+	}
+	return int(next) == p.NumValues()
 }
 
 // Finish adds the outputs.

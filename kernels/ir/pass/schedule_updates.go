@@ -43,12 +43,7 @@ func scheduleUpdates(p *ir.Program) (*ir.Program, error) {
 	}
 	r := NewRewriter(p)
 	for _, i := range order {
-		n := &p.Nodes[i]
-		results, err := r.To.Add(n.Scope, n.Op, n.Attrs, r.Operands(n)...)
-		if err == nil {
-			err = r.Define(n, results)
-		}
-		if err != nil {
+		if err := r.Keep(&p.Nodes[i]); err != nil {
 			return nil, err
 		}
 	}

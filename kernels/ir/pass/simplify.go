@@ -1,11 +1,10 @@
 package pass
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"math"
-	"strings"
+	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -38,25 +37,27 @@ func Simplify(o SimplifyOptions) Pass {
 type simplifier struct {
 	Rewriter
 	options SimplifyOptions
-	def     []int // by value of the new program: the node that defines it, or -1
-	known   map[string][]ir.Value
+	def     []int                 // by value of the new program: the node that defines it, or -1
+	known   map[uint64]int        // by hash: the last node of the new program with it
+	before  []int                 // by node of the new program: the one before it with its hash, or -1
+	changed bool                  // the new program differs from the old one
 	relus   map[ir.Value]ir.Value // x -> relu(x)
 	joined  map[ir.Value]bool     // concatenations that replaced sums of pads
 }
 
 // simplify removes dead nodes, computes repeated values once, and replaces nodes by simpler ones with the same result.
 func simplify(p *ir.Program, o SimplifyOptions) (*ir.Program, error) {
-	s := &simplifier{Rewriter: *NewRewriter(p), options: o, known: map[string][]ir.Value{}, relus: map[ir.Value]ir.Value{}, joined: map[ir.Value]bool{}}
-	for range s.To.NumValues() {
-		s.def = append(s.def, -1)
-	}
+	s := &simplifier{Rewriter: *NewRewriter(p), options: o, relus: map[ir.Value]ir.Value{}, joined: map[ir.Value]bool{}}
+	s.known, s.before = make(map[uint64]int, len(p.Nodes)), make([]int, 0, len(p.Nodes))
+	s.def = slices.Grow(ints.Repeat(-1, s.To.NumValues()), p.NumValues())
 	live := p.Live()
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if !live[i] {
+			s.changed = true
 			continue
 		}
-		results, err := s.node(n, s.Operands(n))
+		results, err := s.node(n, s.operandsOf(n))
 		if err == nil {
 			err = s.Define(n, results)
 		}
@@ -64,53 +65,65 @@ func simplify(p *ir.Program, o SimplifyOptions) (*ir.Program, error) {
 			return nil, err
 		}
 	}
+	if !s.changed && inOrder(p) {
+		return p, nil
+	}
 	return s.Finish(), nil
 }
 
 // node returns values that equal the node's results on the given operands.
 func (s *simplifier) node(n *ir.Node, in []ir.Value) ([]ir.Value, error) {
 	if v, ok, err := s.identity(n, in); ok || err != nil {
+		s.changed = true
 		return []ir.Value{v}, err
 	}
-	return s.add(n.Scope, n.Op, n.Attrs, in...)
+	return s.add(n, in)
 }
 
-// add appends a node unless an equal one exists.
-func (s *simplifier) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) ([]ir.Value, error) {
-	key := ""
-	if !op.IsCollective() && ir.SubPrograms(attrs) == nil {
-		key = nodeKey(op, attrs, in)
-		if out, ok := s.known[key]; ok {
-			return out, nil
+// add appends a node unless an equal one exists. n is of the old program, or has no results.
+func (s *simplifier) add(n *ir.Node, in []ir.Value) (out []ir.Value, err error) {
+	alone := n.Op.IsCollective() || ir.SubPrograms(n.Attrs) != nil
+	before, hash := -1, uint64(0)
+	if !alone {
+		hash = hashNode(n, in)
+		if last, ok := s.known[hash]; ok {
+			before = last
+			for i := last; i >= 0; i = s.before[i] {
+				if m := &s.To.Nodes[i]; m.Op == n.Op && slices.Equal(m.Inputs, in) && ir.EqualAttrs(m.Attrs, n.Attrs) {
+					s.changed = true
+					return m.Outputs, nil
+				}
+			}
 		}
 	}
-	out, err := s.To.Add(scope, op, attrs, in...)
+	if len(n.Outputs) > 0 {
+		out, err = s.To.Copy(s.From, n, in)
+	} else {
+		out, err = s.To.Add(n.Scope, n.Op, n.Attrs, in...)
+	}
 	if err != nil {
 		return nil, err
 	}
+	at := len(s.To.Nodes) - 1
 	for range out {
-		s.def = append(s.def, len(s.To.Nodes)-1)
+		s.def = append(s.def, at)
 	}
-	if key != "" {
-		s.known[key] = out
+	if s.before = append(s.before, before); !alone {
+		s.known[hash] = at
 	}
-	if op == ir.Relu {
+	if n.Op == ir.Relu {
 		s.relus[in[0]] = out[0]
 	}
 	return out, nil
 }
 
-func nodeKey(op ir.Op, attrs ir.Attrs, in []ir.Value) string {
-	var b strings.Builder
-	fmt.Fprint(&b, uint8(op), in, " ")
-	if c, ok := attrs.(ir.ConstantAttrs); ok {
-		sum := sha256.Sum256(c.Literal.Data)
-		fmt.Fprint(&b, c.Literal.Type, c.Literal.Splat)
-		b.Write(sum[:])
-		return b.String()
+// hashNode returns a number that equal nodes share.
+func hashNode(n *ir.Node, in []ir.Value) uint64 {
+	h := ir.MixHash(ir.HashAttrs(n.Attrs), uint64(n.Op))
+	for _, v := range in {
+		h = ir.MixHash(h, uint64(v))
 	}
-	b.WriteString(ir.AttrString(attrs))
-	return b.String()
+	return h
 }
 
 //go:noinline
@@ -276,13 +289,14 @@ func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, err
 
 // foldSplats computes a node whose operands are all constants of one repeated element.
 func (s *simplifier) foldSplats(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
-	literals := make([]ir.Literal, len(in))
-	for i, v := range in {
-		l, ok := s.splat(v)
-		if !ok || l.Type.Shape.Size() == 0 {
+	for _, v := range in {
+		if l, ok := s.splat(v); !ok || l.Type.Shape.Size() == 0 {
 			return 0, false, nil
 		}
-		literals[i] = l
+	}
+	literals := make([]ir.Literal, len(in))
+	for i, v := range in {
+		literals[i], _ = s.splat(v)
 	}
 	scalar := ir.New("")
 	operands := make([]ir.Value, len(in))

@@ -84,7 +84,7 @@ func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, sin
 	if err != nil {
 		return 0, false, err
 	}
-	v, _, err = s.one(n, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: inOrder(a.LhsContract)}, v)
+	v, _, err = s.one(n, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: ascending(a.LhsContract)}, v)
 	if err != nil {
 		return 0, false, err
 	}
@@ -172,8 +172,8 @@ func (s *simplifier) spread(n *ir.Node, f factor, places []int, shape ir.Shape) 
 	return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: at}, v)
 }
 
-// inOrder returns a list of different numbers in ascending order.
-func inOrder(list []int) []int {
+// ascending returns a list of different numbers in ascending order.
+func ascending(list []int) []int {
 	out := make([]int, len(list))
 	for i, rank := range ranks(list) {
 		out[rank] = list[i]

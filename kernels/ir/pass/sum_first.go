@@ -21,17 +21,15 @@ func SumFirst() Pass {
 		changed := false
 		for i := range p.Nodes {
 			n := &p.Nodes[i]
-			var out []ir.Value
 			var err error
 			if a, ok := n.Attrs.(ir.ReduceAttrs); ok && a.Kind == ir.Sum && s.pays(n.Inputs[0], a.Axes) {
 				var sum ir.Value
-				sum, err = s.sum(n.Scope, n.Inputs[0], a.Axes)
-				out, changed = []ir.Value{sum}, true
+				if sum, err = s.sum(n.Scope, n.Inputs[0], a.Axes); err == nil {
+					err = s.Define(n, []ir.Value{sum})
+				}
+				changed = true
 			} else {
-				out, err = s.To.Add(n.Scope, n.Op, n.Attrs, s.Operands(n)...)
-			}
-			if err == nil {
-				err = s.Define(n, out)
+				err = s.Keep(n)
 			}
 			if err != nil {
 				return nil, err

@@ -23,15 +23,14 @@ func ungroup(p *ir.Program) (*ir.Program, error) {
 	u := &ungrouper{Rewriter: NewRewriter(p)}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		in := u.Operands(n)
-		var results []ir.Value
-		var err error
-		if grouped(*n) {
-			u.node = n
-			results, err = u.collective(n.Attrs.(ir.CollectiveAttrs), in)
-		} else {
-			results, err = u.To.Add(n.Scope, n.Op, n.Attrs, in...)
+		if !grouped(*n) {
+			if err := u.Keep(n); err != nil {
+				return nil, err
+			}
+			continue
 		}
+		u.node = n
+		results, err := u.collective(n.Attrs.(ir.CollectiveAttrs), u.Operands(n))
 		if err == nil {
 			err = u.Define(n, results)
 		}

@@ -39,7 +39,7 @@ func (e *examples) rewrite() (*ir.Program, error) {
 				behind = append(behind, i)
 			}
 		default:
-			if err := copyNode(r, n); err != nil {
+			if err := r.Keep(n); err != nil {
 				return nil, err
 			}
 		}
@@ -50,19 +50,11 @@ func (e *examples) rewrite() (*ir.Program, error) {
 		}
 	}
 	for _, i := range behind {
-		if err := copyNode(r, &e.p.Nodes[i]); err != nil {
+		if err := r.Keep(&e.p.Nodes[i]); err != nil {
 			return nil, err
 		}
 	}
 	return r.Finish(), nil
-}
-
-func copyNode(r *pass.Rewriter, n *ir.Node) error {
-	out, err := r.To.Add(n.Scope, n.Op, n.Attrs, r.Operands(n)...)
-	if err != nil {
-		return err
-	}
-	return r.Define(n, out)
 }
 
 // live says which values are read, by the loop or outside it, apart from what only the body computes again.

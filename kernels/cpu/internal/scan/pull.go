@@ -56,15 +56,14 @@ func pullIntoScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) {
 		if moved[i] {
 			continue
 		}
-		var results []ir.Value
 		var err error
 		if len(plans[i]) > 0 {
-			results, err = pull(r, n, plans[i])
+			var results []ir.Value
+			if results, err = pull(r, n, plans[i]); err == nil {
+				err = r.Define(n, results[:len(n.Outputs)])
+			}
 		} else {
-			results, err = r.To.Add(n.Scope, n.Op, n.Attrs, r.Operands(n)...)
-		}
-		if err == nil {
-			err = r.Define(n, results[:len(n.Outputs)])
+			err = r.Keep(n)
 		}
 		if err != nil {
 			return nil, err

@@ -35,16 +35,15 @@ func sumAfterScans(p *ir.Program) (*ir.Program, error) {
 	r, found := pass.NewRewriter(p), false
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		var results []ir.Value
 		var err error
 		if sums := findScanSums(n); len(sums) > 0 {
 			found = true
-			results, err = splitScan(r, n, sums)
+			var results []ir.Value
+			if results, err = splitScan(r, n, sums); err == nil {
+				err = r.Define(n, results)
+			}
 		} else {
-			results, err = r.To.Add(n.Scope, n.Op, n.Attrs, r.Operands(n)...)
-		}
-		if err == nil {
-			err = r.Define(n, results)
+			err = r.Keep(n)
 		}
 		if err != nil {
 			return nil, err
