@@ -67,6 +67,19 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	if !Usable() {
 		return nil
 	}
+	var room [256]byte
+	key := appendKey(room[:0], steps, size, isNumber)
+	if code := sharedCode(key); code != nil {
+		return code
+	}
+	code := compile(steps, size, isNumber)
+	if code == nil {
+		return nil
+	}
+	return code.share(string(key))
+}
+
+func compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	c := &compiler{steps: steps, size: size, isNumber: isNumber}
 	c.avx2 = !isa.Active().Has(isa.Vectors512)
 	roots, inTurns := c.approximatesRoots()

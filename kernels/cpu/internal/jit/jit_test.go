@@ -245,7 +245,8 @@ func TestRoom(t *testing.T) {
 	needsCode(t)
 	var all []*jit.Code
 	for jit.Roomy() {
-		code := jit.Compile([]jit.Step{{Op: vec.ChainNeg, Dst: 1, Stored: true}}, 4, func(uint8) bool { return false })
+		i := len(all)
+		code := jit.Compile([]jit.Step{{Op: vec.ChainNeg, Dst: uint8(i), In: [3]uint8{uint8(i >> 8)}, Stored: true}}, 4, func(uint8) bool { return false })
 		require.NotNil(t, code)
 		all = append(all, code)
 		require.Less(t, len(all), 10_000)
