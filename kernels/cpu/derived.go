@@ -17,14 +17,32 @@ import (
 
 // derivation computes a value from inputs of an executable.
 type derivation struct {
-	executable *executable
-	hash       string // equal programs compute equal values
-	inputs     []int
-	keeper     int // the input that keeps the value
+	*lateExecutable
+	hash   string // equal programs compute equal values
+	inputs []int
+	keeper int // the input that keeps the value
+}
+
+// lateExecutable is a program that is compiled when it is needed for the first time. Programs for batches of further
+// sizes never need it: they find the value.
+type lateExecutable struct {
+	program *ir.Program
+	device  kernels.Device
+
+	once sync.Once
+	made *executable
+	err  error
+}
+
+func (l *lateExecutable) executable() (*executable, error) {
+	l.once.Do(func() {
+		l.made, l.err = Backend{}.compile(l.program, kernels.CompileOptions{Device: l.device}, false)
+	})
+	return l.made, l.err
 }
 
 // derive removes from a program what it computes from variables alone.
-func (b Backend) derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, []derivation, error) {
+func derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, []derivation, error) {
 	variables := slices.DeleteFunc(slices.Clone(o.Variables), func(i int) bool { return replaces(p, i) })
 	if _, parts, err := pass.Derive(p, variables); err != nil || len(parts) == 0 {
 		return p, nil, err // as most do; with sub-programs, some may be repeated
@@ -39,14 +57,11 @@ func (b Backend) derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, [
 	}
 	list := make([]derivation, len(parts))
 	for i, part := range parts {
-		d := derivation{hash: part.Program.Hash(), inputs: part.Inputs}
+		d := derivation{&lateExecutable{program: part.Program, device: o.Device}, part.Program.Hash(), part.Inputs, 0}
 		for j, input := range part.Inputs {
 			if size := p.Type(p.Inputs[input].Value).Bytes(); size > p.Type(p.Inputs[part.Inputs[d.keeper]].Value).Bytes() {
 				d.keeper = j
 			}
-		}
-		if d.executable, err = b.compile(part.Program, kernels.CompileOptions{Device: o.Device}, false); err != nil {
-			return nil, nil, err
 		}
 		list[i] = d
 	}
@@ -177,15 +192,21 @@ func (d *derivationRun) read(ctx context.Context, inputs []kernels.Buffer) (kern
 // compute computes the value.
 func (d *derivationRun) compute(ctx context.Context, value *derivedValue) error {
 	if d.session == nil {
-		s, err := d.executable.session(kernels.SessionOptions{Device: d.executable.options.Device})
+		e, err := d.executable()
 		if err != nil {
 			return err
+		}
+		s := e.take()
+		if s == nil {
+			if s, err = e.session(kernels.SessionOptions{Device: d.device}); err != nil {
+				return err
+			}
 		}
 		s.settle(nil)
 		d.session = s
 	}
 	if value.in == nil {
-		value.in = newBuffer(d.executable.options.Device, d.session.outputs[0].typ)
+		value.in = newBuffer(d.device, d.session.outputs[0].typ)
 	}
 	value.versions = value.versions[:0]
 	return d.session.run(ctx, d.inputs, []kernels.Buffer{value.in}, nil)

@@ -104,6 +104,23 @@ func TestDerivedValuesAreShared(t *testing.T) {
 	require.Len(t, w.derived.list, 1)
 }
 
+// TestDerivedValuesAreFound: a program for another batch finds the value and compiles nothing to compute it, until a
+// variable changes.
+func TestDerivedValuesAreFound(t *testing.T) {
+	shift, w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{70}}), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	require.NoError(t, w.Write(float32s(75*70)))
+	first, other := newDerivedPredictor(t, 3, 1, 2), newDerivedPredictor(t, 5, 1, 2)
+	require.Nil(t, first.e.derived[0].made)
+	first.runDerived(shift, w)
+	require.NotNil(t, first.e.derived[0].made)
+	require.Nil(t, first.e.derived[0].made.first, "its session is used")
+	other.runDerived(shift, w)
+	require.Nil(t, other.e.derived[0].made)
+	require.NoError(t, shift.Write(float32s(70)))
+	require.Equal(t, newDerivedPredictor(t, 5).runDerived(shift, w), other.runDerived(shift, w))
+	require.NotNil(t, other.e.derived[0].made)
+}
+
 // TestDerivedInputCount: derived values do not count as inputs for the program's caller.
 func TestDerivedInputCount(t *testing.T) {
 	f := newDerivedPredictor(t, 2, 1, 2)

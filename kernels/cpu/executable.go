@@ -78,7 +78,7 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 	e := &executable{program: p, options: o, plain: plain, passes: &passes{done: map[*ir.Program]*ir.Program{}}}
 	if !plain {
 		var err error
-		if e.program, e.derived, err = b.derive(p, o); err != nil {
+		if e.program, e.derived, err = derive(p, o); err != nil {
 			return nil, err
 		}
 	}

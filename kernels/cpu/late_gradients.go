@@ -41,16 +41,15 @@ func lateGradients() pass.Pass {
 // findLateGradients returns, by update, the nodes of gradients that only the update and the check read.
 func findLateGradients(p *ir.Program) map[int]*ir.Node {
 	late := map[int]*ir.Node{}
-	uses, def := pass.Uses(p)
-	readers := make([][]int, p.NumValues())
-	for i := range p.Nodes {
-		for _, v := range p.Nodes[i].Inputs {
-			readers[v] = append(readers[v], i)
-		}
+	gated := func(n ir.Node) bool { return n.Op == ir.OptimizerUpdate && len(n.Inputs) == 5+len(n.Outputs) }
+	if !slices.ContainsFunc(p.Nodes, gated) {
+		return nil
 	}
+	uses, def := pass.Uses(p)
+	readers := pass.Readers(p)
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		if n.Op != ir.OptimizerUpdate || len(n.Inputs) != 5+len(n.Outputs) {
+		if !gated(*n) {
 			continue
 		}
 		v := n.Inputs[1]

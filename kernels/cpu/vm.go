@@ -1,9 +1,9 @@
 package cpu
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
@@ -110,11 +110,10 @@ func (p *placement) compileKnown(u *fuse.Unit, rt *runtime, known map[ir.Value]b
 	if len(known) > 0 && len(trial.prog.ops) == 0 {
 		return func() {}, trial.inPlace
 	}
-	if b := p.byShortRows(u, known, bytes); b != nil {
+	if b := trial.byShortRows(bytes); b != nil {
 		return b.loop(rt), trial.inPlace
 	}
-	b := newVMBuilder(p, u)
-	b.decide(known)
+	b := trial.again(numbersLine)
 	b.chooseBlock(bytes)
 	b.compileNodes()
 	// Kernels take about a quarter of the time of plain Go. Each chunk fills the registers for scalars and rows again.
@@ -132,16 +131,9 @@ func (b *vmBuilder) chooseGrain() {
 	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(b.u.Sinks))/4, 1))
 }
 
-func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder { return newVMBuilderOf(p, u, numbersLine) }
-
-// newVMBuilderOf is newVMBuilder for units whose rows, if they have at least leastRow elements, become blocks because
-// there is an operand of one number for each row.
-func newVMBuilderOf(p *placement, u *fuse.Unit, leastRow int) *vmBuilder {
-	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
-		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
-		splats: map[uint8]bool{}, narrowed: map[ir.Value]uint8{}, leastRow: leastRow}
-	b.prog.n, b.prog.columns = u.Size, max(u.Columns, 1)
-	b.findLine()
+func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
+	b := &vmBuilder{placement: p, u: u, lastUse: map[ir.Value]int{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{}}
+	b.begin(numbersLine)
 	b.findReluGradients()
 	b.findShares()
 	b.findDots()
@@ -174,6 +166,22 @@ func newVMBuilderOf(p *placement, u *fuse.Unit, leastRow int) *vmBuilder {
 		}
 	}
 	return b
+}
+
+// begin begins to compile. Rows with at least leastRow elements become blocks if there is an operand of one number for
+// each row.
+func (b *vmBuilder) begin(leastRow int) {
+	b.ptrOf, b.source, b.narrowed, b.splats = map[ir.Value]uint8{}, map[string]uint8{}, map[ir.Value]uint8{}, map[uint8]bool{}
+	b.free, b.held = map[int][]vmRegister{}, map[ir.Value]vmRegister{}
+	b.prog.n, b.prog.columns, b.leastRow = b.u.Size, max(b.u.Columns, 1), leastRow
+	b.findLine()
+}
+
+// again returns a builder that knows what this one has found out about the unit, and has compiled nothing.
+func (b *vmBuilder) again(leastRow int) *vmBuilder {
+	c := &vmBuilder{placement: b.placement, u: b.u, lastUse: b.lastUse, reluMask: b.reluMask, shares: b.shares, skip: b.skip, decided: b.decided, dots: b.dots}
+	c.begin(leastRow)
+	return c
 }
 
 func (b *vmBuilder) compileNodes() {
@@ -318,7 +326,7 @@ func (b *vmBuilder) scalarSide(n *ir.Node) int {
 
 // scalarOperand returns the pointer to the one number that the access reads.
 func (b *vmBuilder) scalarOperand(a fuse.Access) uint8 {
-	key := "one" + accessKey(&a)
+	key := accessKey('1', &a)
 	if ptr, ok := b.source[key]; ok {
 		return ptr
 	}
@@ -356,7 +364,7 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 	if ptr, ok := b.ptrOf[a.Source]; ok && a.Dense {
 		return ptr
 	}
-	key := accessKey(&a)
+	key := accessKey('e', &a)
 	if ptr, ok := b.source[key]; ok {
 		return ptr
 	}
@@ -396,20 +404,18 @@ func (b *vmBuilder) widened(d ir.DType, memory uint8) uint8 {
 	return r.ptr
 }
 
-func accessKey(a *fuse.Access) string {
-	var s strings.Builder
-	for _, list := range [][]int{{int(a.Source), a.Offset, len(a.Dims)}, a.Dims, a.Strides} {
-		for _, x := range list {
-			for range 4 {
-				s.WriteByte(byte(x))
-				x >>= 8
-			}
-		}
+// accessKey names an access for one of several uses.
+func accessKey(use byte, a *fuse.Access) string {
+	var room [128]byte
+	le := binary.LittleEndian
+	s := le.AppendUint32(le.AppendUint32(append(room[:0], use, byte(len(a.Dims))), uint32(a.Source)), uint32(a.Offset))
+	for i, d := range a.Dims {
+		s = le.AppendUint32(le.AppendUint32(s, uint32(d)), uint32(a.Strides[i]))
 	}
 	if a.Dense {
-		s.WriteByte('d')
+		s = append(s, 'd')
 	}
-	return s.String()
+	return string(s)
 }
 
 // load fills a register according to an access pattern. The register stays reserved.

@@ -83,7 +83,7 @@ func (b *vmBuilder) lookUpHalves(v ir.Value, op vmOp) {
 
 // table returns the pointer to the first element of a value.
 func (b *vmBuilder) table(v ir.Value) uint8 {
-	key := "table" + accessKey(&fuse.Access{Source: v})
+	key := accessKey('t', &fuse.Access{Source: v})
 	ptr, ok := b.source[key]
 	if !ok {
 		ptr = b.newPointer()

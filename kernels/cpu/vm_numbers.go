@@ -65,15 +65,13 @@ func (b *vmBuilder) rowOfNumbers() int {
 	return row
 }
 
-// byShortRows compiles a unit with short rows as blocks. It returns nil unless code computes all of the unit and goes
+// byShortRows compiles the unit with short rows as blocks. It returns nil unless code computes all of the unit and goes
 // from row to row by itself.
-func (p *placement) byShortRows(u *fuse.Unit, known map[ir.Value]bool, bytes int) *vmBuilder {
-	if !jit.Usable() {
+func (b *vmBuilder) byShortRows(bytes int) *vmBuilder {
+	if !jit.Usable() || len(b.u.Sinks) > 0 {
 		return nil
 	}
-	b := newVMBuilderOf(p, u, codeLine)
-	b.decide(known)
-	if b.prog.line == 0 || b.prog.line >= numbersLine || len(u.Sinks) > 0 {
+	if b = b.again(codeLine); b.prog.line == 0 || b.prog.line >= numbersLine {
 		return nil
 	}
 	b.chooseBlock(bytes)

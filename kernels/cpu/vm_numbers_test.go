@@ -71,7 +71,7 @@ func numbersOf(t *testing.T, p *ir.Program) (all, direct, short int) {
 		if !u.Elementwise || u.Size == 0 {
 			continue
 		}
-		if pl.byShortRows(u, nil, 32) != nil {
+		if newVMBuilder(pl, u).byShortRows(32) != nil {
 			short++
 		}
 		b := newVMBuilder(pl, u)

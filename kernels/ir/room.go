@@ -32,17 +32,15 @@ func (p *Program) list(n int) []Value {
 	return list
 }
 
-// Grow makes room for the nodes and values of another program, so that they can be added without being moved.
-func (p *Program) Grow(from *Program) {
-	p.Nodes = slices.Grow(p.Nodes, len(from.Nodes))
-	p.types = slices.Grow(p.types, len(from.types))
-}
-
 // Copy appends a node of another program, which knows the types of its results: those of the operands, values of p, are
 // the same as there.
 func (p *Program) Copy(from *Program, n *Node, operands []Value) ([]Value, error) {
 	if err := p.full(); err != nil {
 		return nil, err
+	}
+	if p.Nodes == nil { // many more will follow
+		p.Nodes = make([]Node, 0, len(from.Nodes))
+		p.types = slices.Grow(p.types, len(from.types))
 	}
 	in, out := p.list(len(operands)), p.list(len(n.Outputs))
 	copy(in, operands)

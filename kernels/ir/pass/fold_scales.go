@@ -16,13 +16,8 @@ const foldedKernel = 32
 // units in the last place of the largest product.
 func FoldScales() Pass {
 	return New("fold_scales", func(p *ir.Program) (*ir.Program, error) {
-		f := &scaleFolder{Rewriter: NewRewriter(p), readers: make([][]int, p.NumValues()), vectors: map[ir.Value]bool{}}
+		f := &scaleFolder{Rewriter: NewRewriter(p), readers: Readers(p), vectors: map[ir.Value]bool{}}
 		f.uses, f.def = Uses(p)
-		for i := range p.Nodes {
-			for _, v := range p.Nodes[i].Inputs {
-				f.readers[v] = append(f.readers[v], i)
-			}
-		}
 		folds, inside := map[int]*channelChain{}, make([]bool, len(p.Nodes))
 		for i := range p.Nodes {
 			if c := f.chain(i); c != nil {

@@ -66,7 +66,7 @@ func recomputeCheap(p *ir.Program) (*ir.Program, error) {
 }
 
 func newRecomputing(p *ir.Program) *recomputing {
-	c := &recomputing{p: p, def: ints.Repeat(-1, p.NumValues()), users: make([][]int, p.NumValues()), segment: make([]int, len(p.Nodes))}
+	c := &recomputing{p: p, def: ints.Repeat(-1, p.NumValues()), users: Readers(p), segment: make([]int, len(p.Nodes))}
 	others := 0
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -75,9 +75,6 @@ func newRecomputing(p *ir.Program) *recomputing {
 		case n.Op.IsElementwise() || n.Op == ir.Constant || n.Op == ir.Broadcast || n.Op == ir.Reshape:
 		default:
 			others++
-		}
-		for _, v := range n.Inputs {
-			c.users[v] = append(c.users[v], i)
 		}
 		for _, v := range n.Outputs {
 			c.def[v] = i

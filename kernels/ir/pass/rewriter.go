@@ -17,7 +17,6 @@ type Rewriter struct {
 // NewRewriter begins a program with the inputs of p.
 func NewRewriter(p *ir.Program) *Rewriter {
 	r := &Rewriter{From: p, To: ir.New(p.Name), Mapped: make([]ir.Value, p.NumValues())}
-	r.To.Grow(p)
 	for _, in := range p.Inputs {
 		r.Mapped[in.Value] = r.To.AddInput(in.Name, p.Type(in.Value))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
 // maxGroup is the largest number of nodes in an elementwise group. A group with at most largeGroup operands may have
@@ -72,7 +73,7 @@ type Graph struct {
 
 func NewGraph(p *ir.Program) *Graph {
 	n := p.NumValues()
-	g := &Graph{Program: p, Def: make([]int, n), Users: make([][]int, n), IsOutput: make([]bool, n), UnitOf: make([]*Unit, len(p.Nodes)),
+	g := &Graph{Program: p, Def: make([]int, n), Users: pass.Readers(p), IsOutput: make([]bool, n), UnitOf: make([]*Unit, len(p.Nodes)),
 		constant: make([]bool, len(p.Nodes)), Needed: make([]bool, n), before: make([]int, n), dense: make([][]*Unit, n),
 		sinks: make([][]int, n)}
 	for i := range g.Def {
@@ -82,9 +83,6 @@ func NewGraph(p *ir.Program) *Graph {
 		n := &p.Nodes[i]
 		for _, v := range n.Outputs {
 			g.Def[v] = i
-		}
-		for _, v := range n.Inputs {
-			g.Users[v] = append(g.Users[v], i)
 		}
 		g.constant[i] = g.isConstant(n)
 	}

@@ -3,7 +3,9 @@ package fuse
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
 // smallResult is the size, in bytes, up to which a value is negligible beside variables: a counter as a float, a norm.
@@ -27,13 +29,14 @@ func (g *Graph) ScheduleUpdates() {
 			safe = t + 1
 		}
 	}
-	made, read := map[ir.Value]int{}, g.readers() // by root: the unit that writes it, the units that read it
+	made, read := ints.Repeat(-1, g.Program.NumValues()), g.readers() // by root: the unit that writes it, the units that read it
 	for t, u := range g.Units {
 		for _, v := range u.Writes {
 			made[v] = t
 		}
 	}
 	after := make([][]*Unit, len(g.Units)+1) // after[t] follow unit t-1
+	stays := make([]*Unit, len(g.Units)+1)   // and come after this one, if it is not nil
 	place := make([]int, len(g.Units))       // by unit: which of them it is in
 	for t, u := range g.Units {
 		ok, awaited := g.updates(u, replaces, read)
@@ -51,7 +54,7 @@ func (g *Graph) ScheduleUpdates() {
 		}
 		for _, v := range u.Reads {
 			r, _ := g.Root(v)
-			if by, computed := made[r]; computed {
+			if by := made[r]; by >= 0 {
 				earliest = max(earliest, place[by])
 				if g.Overlaps(g.Units[by]) { // waiting for it early would leave nothing to overlap
 					earliest = max(earliest, t)
@@ -64,30 +67,33 @@ func (g *Graph) ScheduleUpdates() {
 			after[earliest] = append(after[earliest], u)
 			continue
 		}
-		after[t+1] = append([]*Unit{u}, after[t+1]...)
+		stays[t+1] = u
 	}
-	order := g.Units[:0:0]
-	for _, list := range after {
+	order := make([]*Unit, 0, len(g.Units))
+	for t, list := range after {
+		if u := stays[t]; u != nil {
+			order = append(order, u)
+		}
 		order = append(order, list...)
 	}
 	g.Units = order
 }
 
 // readers returns the units that read each value from memory, by the value's root.
-func (g *Graph) readers() map[ir.Value][]int {
-	read := map[ir.Value][]int{}
+func (g *Graph) readers() [][]int {
+	var list []pass.Use
 	for t, u := range g.Units {
 		for _, v := range u.Reads {
 			r, _ := g.Root(v)
-			read[r] = append(read[r], t)
+			list = append(list, pass.Use{Value: r, By: t})
 		}
 	}
-	return read
+	return pass.ByValue(list, g.Program.NumValues())
 }
 
 // updates reports whether the unit computes only new values of variables that no unit reads, and small values; awaited
 // says that other units read the small values.
-func (g *Graph) updates(u *Unit, replaces map[ir.Value]ir.Value, read map[ir.Value][]int) (ok, awaited bool) {
+func (g *Graph) updates(u *Unit, replaces map[ir.Value]ir.Value, read [][]int) (ok, awaited bool) {
 	for _, v := range u.Writes {
 		_, replacing := replaces[v]
 		readers := len(read[v])

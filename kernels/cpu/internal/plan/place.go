@@ -19,6 +19,11 @@ type Placement struct {
 	Outputs  []*Storage
 	Copies   []outputCopy
 	Err      error // constants take more memory than there is
+
+	reads struct { // see readByOthers
+		of *fuse.Unit
+		by map[ir.Value]int // by root: the place of the node that reads it, or severalNodes
+	}
 }
 
 // outputCopy copies a value that could not be computed in the output buffer. A staged copy goes through a temporary,
@@ -248,10 +253,8 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 		return false
 	}
 	n := &p.Program.Nodes[u.Nodes[at]]
-	for i, other := range u.Nodes { // in a bucket of updates
-		if i != at && slices.ContainsFunc(elementsRead(&p.Program.Nodes[other]), func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
-			return false
-		}
+	if len(u.Nodes) > 1 && p.readByOthers(u, at, old) { // in a bucket of updates
+		return false
 	}
 	for j, w := range n.Outputs {
 		operand := n.Op.InPlaceOperand(j)
@@ -271,6 +274,29 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	}
 	return false
 }
+
+// readByOthers reports whether nodes of the unit read a root, apart from the one at a place in it.
+func (p *Placement) readByOthers(u *fuse.Unit, at int, root ir.Value) bool {
+	if p.reads.of != u { // buckets of updates ask for each of their variables
+		p.reads.of, p.reads.by = u, map[ir.Value]int{}
+		for i, node := range u.Nodes {
+			for _, x := range elementsRead(&p.Program.Nodes[node]) {
+				r, _ := p.Root(x)
+				by, read := p.reads.by[r]
+				if !read {
+					p.reads.by[r] = i
+				} else if by != i {
+					p.reads.by[r] = severalNodes
+				}
+			}
+		}
+	}
+	by, read := p.reads.by[root]
+	return read && by != at
+}
+
+// severalNodes stands for the place of a reader if there are several.
+const severalNodes = -1
 
 // elementsRead returns the inputs of a node, except those of which it needs only the shape.
 func elementsRead(n *ir.Node) []ir.Value {

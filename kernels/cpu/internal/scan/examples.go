@@ -69,12 +69,9 @@ type examples struct {
 
 func newExamples(p *ir.Program, near, worth int, same SameSums, images SameImages) *examples {
 	n := p.NumValues()
-	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: make([][]int, n), taken: make([]bool, len(p.Nodes)), near: near, worth: worth, same: same, images: images}
+	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: pass.Readers(p), taken: make([]bool, len(p.Nodes)), near: near, worth: worth, same: same, images: images}
 	_, e.def = pass.Uses(p)
 	for i := range p.Nodes {
-		for _, v := range p.Nodes[i].Inputs {
-			e.readers[v] = append(e.readers[v], i)
-		}
 		if e.batch == 0 && begins(p, &p.Nodes[i]) {
 			e.batch = p.Type(p.Nodes[i].Inputs[0]).Shape[0]
 		}
