@@ -50,3 +50,17 @@ func TestInputOptionsOfModels(t *testing.T) {
 	_, err = keras.NewFunctional(keras.Inputs(x), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, x)), keras.InputDType("int32"))
 	require.ErrorContains(t, err, "keras: NewFunctional: InputShape and InputDType are options of NewSequential and NewModel")
 }
+
+// A document that is no model says what one is.
+func TestDocumentsOfNoModel(t *testing.T) {
+	for document, want := range map[string]string{
+		"":                            "the document is empty; expected {",
+		" \n":                         "the document is empty; expected {",
+		"{}":                          "the document has no class_name; expected {",
+		`{"config": {}}`:              "the document has no class_name; expected {",
+		`{"class_name":"Sequential"}`: "the document of a Sequential has no config; expected {",
+	} {
+		_, err := keras.ModelFromJSON([]byte(document))
+		require.ErrorContains(t, err, "keras: ModelFromJSON: "+want)
+	}
+}

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -82,11 +83,20 @@ func modelFromJSON(document []byte, options []Option) (*Model, error) {
 			return nil, err
 		}
 	}
+	if len(bytes.TrimSpace(document)) == 0 {
+		return nil, fmt.Errorf("the document is empty; expected %s", modelDocumentForm)
+	}
 	var d modelDocument
 	if err := config.Unmarshal(document, &d); err != nil {
 		return nil, err
 	}
+	if d.ClassName == "" {
+		return nil, fmt.Errorf("the document has no class_name; expected %s", modelDocumentForm)
+	}
 	m, registered, err := d.registered(options)
+	if !registered && len(d.Config) == 0 {
+		return nil, fmt.Errorf("the document of a %s has no config; expected %s", d.ClassName, modelDocumentForm)
+	}
 	if !registered {
 		m, err = modelFromConfig(d.ClassName, d.Config, options)
 	}
@@ -105,6 +115,9 @@ func modelFromJSON(document []byte, options []Option) (*Model, error) {
 	}
 	return m, nil
 }
+
+// modelDocumentForm says in errors what a document should be.
+const modelDocumentForm = `{"class_name": ..., "config": ...}, as Keras's to_json and Model.ToJSON write it`
 
 // nonFinite finds, outside of strings, the non-finite numbers that Python writes although JSON has none.
 var nonFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
