@@ -57,27 +57,6 @@ var optionKinds = []struct {
 		}
 		return s
 	}},
-	{"fewtranspose", func(r *rand.Rand) spec { // to one to four channels, or from so many
-		s := anyWindow(r, "transpose", 1+r.IntN(3), 7)
-		few, many, apart := between(r, 1, 4), between(r, 1, 512), r.IntN(4)
-		if r.IntN(3) == 0 {
-			few, many = many, few
-		}
-		s.Input[s.channelsAxis()], s.Filters = many, few
-		for i := range s.Strides {
-			s.Windows[i], s.Strides[i], s.Dilations[i] = max(s.Windows[i], 2), 1, 1
-			switch apart {
-			case 0:
-				s.Dilations[i] = 2 + r.IntN(2)
-			case 1, 2:
-				s.Strides[i] = 1 + r.IntN(4)
-			}
-		}
-		for s.Input[0] > 1 && ir.Shape(s.Input).Size()/many*ir.Shape(s.Strides).Size()*max(s.Filters, many) > 6e6 {
-			s.Input[0] /= 2
-		}
-		return s
-	}},
 	{"recurrent", func(r *rand.Rand) spec {
 		s := recurrent(r, []string{"lstm", "gru", "simplernn", "bidirectional"}[r.IntN(4)])
 		s.Masked, s.Last = r.IntN(2) == 0, r.IntN(2) == 0

@@ -37,8 +37,6 @@ func dataScratch[T Float](d *decisions, workers int, bias bool) int {
 		return splitScratch(d, ofData, workers, bias && !n.unfoldsRows(ofData))
 	case wayOverlap:
 		return n.overlapScratch(workers)
-	case wayBands:
-		return d.bands.scratch()
 	case wayTapRows:
 		return d.rows.scratch(ofData, workers)
 	case wayRepeat:

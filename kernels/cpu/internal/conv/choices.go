@@ -7,7 +7,6 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/choice"
 var (
 	byAbreast         = choice.New("conv: several images side by side")
 	byApart           = choice.New("conv: groups of several inputs apart")
-	byBands           = choice.New("conv: bands of matrices")
 	byCoveredChannels = choice.New("conv: windows over whole images, channel by channel")
 	byCoveredAxes     = choice.New("conv: covered axes as channels")
 	byFew             = choice.New("conv: kernel gradients with inputs in vectors")

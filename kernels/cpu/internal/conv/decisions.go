@@ -20,12 +20,11 @@ func (s *Shape) Remember() {
 
 // decisions are what follows from a shape, for one operation and type.
 type decisions struct {
-	shape        Shape       // as the operation computes it, see checked
-	x, y, kernel int         // numbers of elements
-	way, instead way         // the latter if wayBands: the other way, which moments take
+	shape        Shape // as the operation computes it, see checked
+	x, y, kernel int   // numbers of elements
+	way          way
 	rows         tapRows     // if wayTapRows
 	abreast      abreastPlan // if wayAbreast
-	bands        bands       // if wayBands
 	frame        frame       // if wayTiles, of results and input gradients
 	phases       dataPhases  // if wayTiles, of input gradients
 	parts        [2]Shape    // that are operations of their own: of some images, and of the rest of the batch
@@ -53,7 +52,6 @@ const (
 	wayApart               // apart.go
 	wayWinograd            // winograd_weights.go
 	wayStacked             // stacked.go
-	wayBands               // banded.go
 )
 
 // typeOf is an index for the type.
@@ -89,13 +87,9 @@ func decide[T Float](d *decisions, s *Shape, o operation) {
 	d.x, d.y, d.kernel = n.sizeX(), n.sizeY(), n.sizeKernel()
 	switch o {
 	case ofForward:
-		if d.way = wayForward[T](d); bandsPay[T](d, o) {
-			d.instead, d.way = d.way, wayBands
-		}
+		d.way = wayForward[T](d)
 	case ofData:
-		if d.way = wayData[T](d); bandsPay[T](d, o) {
-			d.instead, d.way = d.way, wayBands
-		}
+		d.way = wayData[T](d)
 	default:
 		d.way = wayWeights[T](n)
 		d.y = n.sizeDY()

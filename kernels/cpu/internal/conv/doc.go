@@ -53,8 +53,6 @@
 //     volumes with strides, if their many phases have few outputs (overlapped.go).
 //   - With one to a few input channels, as at the end of a generator of images, it is a matrix product whose rows are taps,
 //     and whose columns are pixels (tap_rows.go). Convolutions to few channels without strides are computed so, too.
-//   - Where they cost less, input gradients of few input channels, and convolutions to few channels, take several
-//     neighbouring outputs with all their channels as the columns of a tile (banded.go).
 //   - The kernel gradient has input channels as the rows of a tile. It sums over output positions and blocks of images,
 //     whose partial results are added in order. Where pixels are not whole vectors, it copies a few rows of both operands
 //     first (gradient_copies.go); with strides and many channels, blocks of both (gradient_blocks.go). If images are small, one call sums over several (gradient_images.go).

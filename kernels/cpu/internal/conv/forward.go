@@ -28,8 +28,6 @@ func forwardScratch[T Float](d *decisions, workers int) int {
 		return splitScratch(d, ofForward, workers, false)
 	case wayUnfold:
 		return unfoldedScratch[T](n, workers)
-	case wayBands:
-		return d.bands.scratch()
 	case wayTapRows:
 		return d.rows.scratch(ofForward, workers)
 	case wayPad:
@@ -91,10 +89,9 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having it
 // in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
-	var local decisions
-	d := decisionsOf[T](s, ofForward, &local)
-	n := &d.shape
-	packs = n.Groups == 1 && d.way != wayTapRows && d.way != wayBands && !abreast[T](n, ofForward) && !isWideForward[T](n) && (n.pointwise() || n.unfolds() || packForward[T](n) && !spreads[T](n))
+	n := s.checked(ofForward)
+	_, taps := newTapRows[T](&n, ofForward)
+	packs = n.Groups == 1 && !taps && !abreast[T](&n, ofForward) && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
@@ -124,8 +121,6 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		splitUp(p, d, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
 	case wayUnfold:
 		forwardUnfolded(p, n, x, kernel, bias, relu, y, scratch, packed)
-	case wayBands:
-		runBands(p, n, &d.bands, x[:d.x], kernel, bias, relu, y[:d.y], scratch, packed)
 	case wayTapRows:
 		runTapRows(p, &d.rows, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
 	case wayPad:

@@ -242,9 +242,8 @@ func (c *correlation[T]) frameCost() (sum int) {
 	if len(c.runs) > 0 {
 		widths, adds = c.runs, true
 	}
-	width := micro.PanelWidth[T]()
-	panels := ceil(c.outGroup, width)
-	halves := 2 * ceil(ceil(c.outGroup, width/2), panels)
+	panels := ceil(c.outGroup, 32)
+	halves := 2 * ceil(ceil(c.outGroup, 16), panels)
 	contiguous := c.axes[2].tapStep == 1 && c.in == c.inGroup
 	for d := range c.axes[0].out {
 		first, end := c.axes[0].inside(d)

@@ -22,11 +22,6 @@ func NewMoments[T Float](s *Shape) *Moments[T] {
 	m := &Moments[T]{}
 	d := &m.decided
 	decide[T](d, s, ofForward)
-	if d.way == wayBands {
-		if d.way = d.instead; d.way == wayTiles {
-			d.frame = framesForward[T](&d.shape)
-		}
-	}
 	switch {
 	case d.frame.on(): // small images: of 60 such shapes, none gained and those of few channels lost up to a third
 		return nil

@@ -104,7 +104,7 @@ func phasesCost[T Float](s *Shape) (alone, joined int, ok bool) {
 
 // joinedCost is [correlation.frameCost] for joined images: the rows of tiles are the same output of all of them.
 func (c *correlation[T]) joinedCost() (sum int) {
-	vectors := ceil(c.outGroup, micro.PanelWidth[T]()/2)
+	vectors := ceil(c.outGroup, 16)
 	for d := range c.axes[0].out {
 		first, end := c.axes[0].inside(d)
 		for _, h := range c.spans[1] {

@@ -8,7 +8,7 @@ type Plan[T Float] struct {
 	shape    Shape
 	geometry correlation[T] // without memory
 	chunks   int
-	direct   bool // geometry is all that Run needs; RunPooled may need it too if bands are better without pooling
+	direct   bool // geometry is all that Run needs
 	pools    bool // RunPooled works
 	framed   bool // Run copies the image with zeros around it
 
@@ -21,16 +21,15 @@ func NewPlan[T Float](s *Shape) *Plan[T] {
 	p.shape.Remember()
 	var local decisions
 	d := decisionsOf[T](&p.shape, ofForward, &local)
-	tiles := (d.way == wayTiles || d.way == wayBands && d.instead == wayTiles) && !spreads[T](&p.shape) && !isWideForward[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
+	p.direct = d.way == wayTiles && !spreads[T](&p.shape) && !isWideForward[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
 	same := p.shape.In == s.In // no axis became channels, see covered.go
-	p.direct = tiles && d.way == wayTiles
-	if tiles {
+	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut(1)
 		p.framed = d.frame.on()
 		p.pools = same && p.chunks > 0 && min(p.geometry.outs[1], p.geometry.outs[2]) >= 2 && p.geometry.seesAll() && p.shape.Groups == 1 && p.shape.InChannels > 0
 	}
-	if tiles && !p.pools && same {
+	if p.direct && !p.pools && same {
 		p.padded = p.withPadding()
 	}
 	return p
@@ -86,9 +85,6 @@ func (c *correlation[T]) seesAll() bool {
 // Scratch returns the number of elements of scratch memory that Run and RunPooled need.
 func (p *Plan[T]) Scratch() int {
 	size := ForwardScratch[T](&p.shape, 1)
-	if p.pools {
-		size = max(size, panelsScratch[T](&p.shape, &frame{}, 1))
-	}
 	if p.padded != nil {
 		size += p.padded.shape.sizeX()
 	}

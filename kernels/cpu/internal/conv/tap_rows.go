@@ -27,10 +27,6 @@ const (
 	tapRowsMost    = 6       // most channels of the result: more fill vectors well enough by themselves
 	tapRowsElement = 12      // half cycles times lanes to store and add an element of z
 	tapRowsImage   = 1200    // half cycles of overhead for an image
-	tapRowsImages  = 6700    // the same, for images of any size,
-	tapRowsAdd     = 200     // for a row of z,
-	tapRowsLine    = 100     // a line of it,
-	tapRowsNumber  = 29      // and for a vector of numbers
 	tapRowsBlock   = 8       // rows that micro.TransposeShort reads
 	tapRowsInside  = 3       // products with taps outside the result count if all products are more than so many times those inside
 	tapRowsPixels  = 9       // in volumes, and with AVX2: fewest pixels of an image,
@@ -99,23 +95,8 @@ func (g *tapRows) pays(lanes int) bool {
 	if inside, all := g.inside(); tapRowsInside*inside < all && volume(g.taps) < tapRowsBeyond*image {
 		plain = plain * tapRowsInside * inside / all
 	}
-	return 10*g.pixelCost(lanes) <= 9*plain
-}
-
-// pixelCost estimates half cycles times lanes for a pixel of x.
-func (g *tapRows) pixelCost(lanes int) int {
-	return volume(g.taps)*g.channels*(g.sums*3/2+tapRowsElement) + 2*g.sums + lanes*tapRowsImage/g.pixels()
-}
-
-// imageCost estimates the half cycles for an image, better for small ones. It follows 59 shapes on Zen 4, of which nine
-// in ten are within two fifths of it.
-func (g *tapRows) imageCost() int {
-	rows := g.in[0] * volume(g.taps) * g.channels
-	lines := 1
-	if g.pixels() > g.in[2] {
-		lines = g.in[2]
-	}
-	return tapRowsImages + tapRowsAdd*rows + tapRowsLine*rows*lines + rows*g.pixels()*(9*g.sums/4+tapRowsNumber)/16 + volume(g.stride)*g.in[0]*g.pixels()*g.channels
+	mine := volume(g.taps)*g.channels*(g.sums*3/2+tapRowsElement) + 2*g.sums + lanes*tapRowsImage/image
+	return 10*mine <= 9*plain
 }
 
 // pixels is the number of pixels of an image, or of a plane of a volume, which is taken to be square, since the height

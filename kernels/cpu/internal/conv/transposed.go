@@ -57,8 +57,6 @@ func transposed[T Float](p *pool.Pool, d *decisions, dy, kernel, bias []T, relu 
 		runAbreast(p, d, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 	case waySplit:
 		splitUp(p, d, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
-	case wayBands:
-		runBands(p, n, &d.bands, dy[:d.y], kernel, bias, relu, dx[:d.x], scratch, false)
 	case wayTapRows:
 		runTapRows(p, &d.rows, ofData, floats(dy), floats(kernel), floats(bias), relu, floats(dx), floats(scratch))
 	case wayOverlap:
