@@ -59,7 +59,7 @@ func paysInStrips(d ir.DType, operands, n, inner int) bool {
 func stripWidth(size, operands, n, inner int) int {
 	most := min(max(stripBytes/((operands+1)*size*n), 1), widestStrip)
 	pieces := (inner + most - 1) / most
-	return min((inner+pieces-1)/pieces+63&^63, inner)
+	return min((inner+pieces-1)/pieces, inner)
 }
 
 // strips returns a function that runs body for all strips. body has two lines of scratch memory, one number for each
