@@ -100,10 +100,10 @@ func shapeKey(p *parts, rows int) uint64 {
 	h := uint64(rows)
 	for i := range p.len() {
 		t := &p.at(i).Type
-		h = mixKey(h, int(t.DType))
+		h = ir.MixHash(h, uint64(t.DType))
 		for k, n := range t.Shape {
 			if k > 0 {
-				h = mixKey(h, n)
+				h = ir.MixHash(h, uint64(n))
 			}
 		}
 	}
@@ -114,17 +114,12 @@ func shapeKey(p *parts, rows int) uint64 {
 func (f *binder) shapeKey() uint64 {
 	h := uint64(f.rows)
 	for i := range f.columns {
-		h = mixKey(h, int(f.columns[i].host))
+		h = ir.MixHash(h, uint64(f.columns[i].host))
 		for _, n := range f.columns[i].shape {
-			h = mixKey(h, n)
+			h = ir.MixHash(h, uint64(n))
 		}
 	}
 	return h
-}
-
-func mixKey(h uint64, n int) uint64 {
-	h = (h ^ uint64(n)) * 0x9E3779B97F4A7C15
-	return h ^ h>>29
 }
 
 // programRows returns how many rows the program has that predicts n examples. Model.mu is held.

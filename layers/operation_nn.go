@@ -84,11 +84,7 @@ func softmaxBy(f func(x *ops.Tensor, axis int) *ops.Tensor) func(a *operands) *o
 		order = append(order, axes...)
 		t := ops.Transpose(x, order...)
 		y := ops.Reshape(f(ops.Reshape(t, append(lead, -1)...), -1), t.Shape()...)
-		back := make([]int, len(order))
-		for i, o := range order {
-			back[o] = i
-		}
-		return ops.Transpose(y, back...)
+		return ops.Transpose(y, ints.Inverse(order)...)
 	}
 }
 

@@ -18,3 +18,14 @@ func Repeat(x, n int) []int { return slices.Repeat([]int{x}, n) }
 //
 //go:noinline
 func Clone[S ~[]int](s S) S { return slices.Clone(s) }
+
+// Inverse returns the permutation that undoes another one.
+//
+//go:noinline
+func Inverse(perm []int) []int {
+	back := make([]int, len(perm))
+	for i, p := range perm {
+		back[p] = i
+	}
+	return back
+}

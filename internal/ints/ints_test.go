@@ -20,4 +20,5 @@ func TestInts(t *testing.T) {
 	copied[0] = 1
 	assert.Equal(t, shape{0, 0}, s)
 	assert.Nil(t, Clone(shape(nil)))
+	assert.Equal(t, []int{1, 3, 0, 2}, Inverse([]int{2, 0, 3, 1}))
 }

@@ -1,10 +1,12 @@
 package randomnets
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,6 +34,14 @@ func draw(t *testing.T, python, script, name, count string) (folder string) {
 	folder = t.TempDir()
 	drawTo(t, python, script, name, count, folder)
 	return folder
+}
+
+// numberOf returns the number of an environment variable, or another one if it is not set.
+func numberOf(t *testing.T, name, otherwise string) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), otherwise))
+	require.NoError(t, err, name)
+	return n
 }
 
 func drawTo(t *testing.T, python, script, name, count, to string) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -94,17 +93,9 @@ func (s *Stairs) Initialize(into kernels.Array, _ uint64) error {
 // first seed.
 func TestFreshDrawnNested(t *testing.T) {
 	python := pythonOf(t)
-	number := func(name, value string) int {
-		if s := os.Getenv(name); s != "" {
-			value = s
-		}
-		n, err := strconv.Atoi(value)
-		require.NoError(t, err, name)
-		return n
-	}
-	folder, first := t.TempDir(), number("RANDOM_DRAWN_SEED", "1000000")
+	folder, first := t.TempDir(), numberOf(t, "RANDOM_DRAWN_SEED", "1000000")
 	var rows []*recording
-	for i := range number("RANDOM_DRAWN_COUNT", "20") {
+	for i := range numberOf(t, "RANDOM_DRAWN_COUNT", "20") {
 		row, err := written(folder, i, uint64(first+i))
 		if err != nil {
 			t.Errorf("model of seed %d: %v", first+i, err)

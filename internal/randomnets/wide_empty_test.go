@@ -5,12 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -26,18 +22,9 @@ import (
 // says, and a step of so few examples that most replicas have none makes the same of the weights as on one device.
 // RANDOM_WIDE_EMPTY_COUNT is how many, RANDOM_WIDE_EMPTY_SEED the first seed.
 func TestWideEmpty(t *testing.T) {
-	number := func(name, otherwise string) int {
-		text := os.Getenv(name)
-		if text == "" {
-			text = otherwise
-		}
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err)
-		return n
-	}
 	refused := map[string]int{}
-	first := number("RANDOM_WIDE_EMPTY_SEED", "0")
-	for seed := first; seed < first+number("RANDOM_WIDE_EMPTY_COUNT", "30"); seed++ {
+	first := numberOf(t, "RANDOM_WIDE_EMPTY_SEED", "0")
+	for seed := first; seed < first+numberOf(t, "RANDOM_WIDE_EMPTY_COUNT", "30"); seed++ {
 		if err := wideEmpty(uint64(seed), refused); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}

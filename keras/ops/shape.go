@@ -210,12 +210,7 @@ func allAxes(x *Tensor, axes []int) []int {
 func init() {
 	rules[ir.Reshape] = func(c *vjp) []*Tensor { return []*Tensor{Reshape(c.dy(0), c.in(0).Shape()...)} }
 	rules[ir.Transpose] = func(c *vjp) []*Tensor {
-		perm := c.node.Attrs.(ir.TransposeAttrs).Perm
-		inverse := make([]int, len(perm))
-		for i, p := range perm {
-			inverse[p] = i
-		}
-		return []*Tensor{Transpose(c.dy(0), inverse...)}
+		return []*Tensor{Transpose(c.dy(0), ints.Inverse(c.node.Attrs.(ir.TransposeAttrs).Perm)...)}
 	}
 	rules[ir.Broadcast] = broadcastRule
 	rules[ir.Slice] = sliceRule

@@ -29,16 +29,18 @@ type lateExecutable struct {
 	program *ir.Program
 	device  kernels.Device
 
-	once sync.Once
+	mu   sync.Mutex
 	made *executable
-	err  error
 }
 
-func (l *lateExecutable) executable() (*executable, error) {
-	l.once.Do(func() {
-		l.made, l.err = Backend{}.compile(l.program, kernels.CompileOptions{Device: l.device}, false)
-	})
-	return l.made, l.err
+// executable compiles the program, once. After a failure, such as a lack of memory, the next call tries again.
+func (l *lateExecutable) executable() (e *executable, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made == nil {
+		l.made, err = Backend{}.compile(l.program, kernels.CompileOptions{Device: l.device}, false)
+	}
+	return l.made, err
 }
 
 // derive removes from a program what it computes from variables alone.

@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
@@ -26,7 +27,7 @@ func softmaxAlongAxes() pass.Pass {
 			if there := moved[i]; there != nil {
 				y := n.Inputs[0]
 				if _, ok := back[y]; !ok {
-					out, err := r.To.Add(n.Scope, ir.Transpose, ir.TransposeAttrs{Perm: inversePerm(there)}, in[0])
+					out, err := r.To.Add(n.Scope, ir.Transpose, ir.TransposeAttrs{Perm: ints.Inverse(there)}, in[0])
 					if err != nil {
 						return nil, err
 					}
@@ -57,7 +58,7 @@ func softmaxAlongAxes() pass.Pass {
 func isMovedBack(moved map[int][]int, p *ir.Program, n *ir.Node) bool {
 	for i, there := range moved {
 		if p.Nodes[i].Inputs[0] == n.Inputs[0] {
-			return slices.Equal(n.Attrs.(ir.TransposeAttrs).Perm, inversePerm(there))
+			return slices.Equal(n.Attrs.(ir.TransposeAttrs).Perm, ints.Inverse(there))
 		}
 	}
 	return false
@@ -90,7 +91,7 @@ func movedSoftmaxGrads(p *ir.Program) map[int][]int {
 		t := p.Type(n.Outputs[0])
 		axis, ok := fuse.MovedAxis(there, false)
 		last := len(there) - 1
-		if ok && t.Shape.Size() > 0 && paysInStrips(t.DType, 2, t.Shape[last], t.Shape[axis:last].Size()) && readBackOrBy(p, n.Inputs[0], i, inversePerm(there), uses) {
+		if ok && t.Shape.Size() > 0 && paysInStrips(t.DType, 2, t.Shape[last], t.Shape[axis:last].Size()) && readBackOrBy(p, n.Inputs[0], i, ints.Inverse(there), uses) {
 			moved[i] = there
 		}
 	}
@@ -111,13 +112,4 @@ func readBackOrBy(p *ir.Program, v ir.Value, reader int, back []int, uses []int)
 		known++
 	}
 	return known == uses[v]
-}
-
-// inversePerm returns the permutation that undoes another one.
-func inversePerm(perm []int) []int {
-	back := make([]int, len(perm))
-	for k, p := range perm {
-		back[p] = k
-	}
-	return back
 }

@@ -143,7 +143,7 @@ func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d ker
 		if r.inputs[i] != nil {
 			continue
 		}
-		if r.inputs[i], err = r.newInput(backend, d, p.program.Type(in.Value)); err != nil {
+		if r.inputs[i], err = newInput(backend, d, p.program.Type(in.Value)); err != nil {
 			return fmt.Errorf("input %s: %w", in.Name, err)
 		}
 		if i == p.random {

@@ -60,7 +60,7 @@ func madeBy(p *ir.Program, v ir.Value) string {
 }
 
 // newInput makes a buffer for an input, which usually uses the caller's memory if it can.
-func (r *replicaInstance) newInput(backend kernels.Backend, d kernels.Device, t ir.Type) (kernels.Buffer, error) {
+func newInput(backend kernels.Backend, d kernels.Device, t ir.Type) (kernels.Buffer, error) {
 	if b, ok := backend.(kernels.Deferrer); ok {
 		return b.NewBorrowingBuffer(d, t)
 	}

@@ -129,11 +129,8 @@ func (s *shapeCache) each(do func(c *compiled)) {
 
 // keyOf returns a number that equal inputs share, and few others.
 func keyOf(types [][]ir.Type, all []int, filled bool) uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(n int) {
-		h = (h ^ uint64(n)) * 0x9E3779B97F4A7C15
-		h ^= h >> 29
-	}
+	h := uint64(1)
+	mix := func(n int) { h = ir.MixHash(h, uint64(n)) }
 	if filled {
 		mix(-1)
 	}
