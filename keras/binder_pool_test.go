@@ -118,4 +118,11 @@ func TestBinderPool(t *testing.T) {
 	}
 	require.Equal(t, mostParked, found)
 	require.Zero(t, s.count)
+
+	// Shapes whose keys are equal by chance have binders of their own.
+	for _, length := range []int{3, 5, 7} {
+		s.park(&binder{rows: 1, columns: []column{{host: ir.Float32, shape: []int{length}, row: 4 * length}}, key: shapeKey(batch(5), 1)})
+	}
+	f, _ := s.take(nil, batch(5), 1, 1, false)
+	require.Equal(t, []int{5}, f.columns[0].shape)
 }
